@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import pytest
+
+from harness import store
+from harness.errors import StorageError
+from harness.outcomes import Status, from_answers
+from harness.store import Store
+
+
+def test_outcomes_and_document_come_back(tmp_path: Path) -> None:
+    outcomes = from_answers([[1, 2], Status.ERROR, []], {1: "why \udcff \x1b"})
+    name = store.key(a=1)
+    Store(tmp_path).put(name, {"seconds": 1.5}, outcomes)
+    entry = Store(tmp_path).get(name)
+    assert entry is not None
+    assert entry.outcomes is not None
+    assert entry.document == {"seconds": 1.5}
+    assert entry.outcomes.answer(0).tolist() == [1, 2]
+    assert entry.outcomes.status.tolist() == [Status.OK, Status.ERROR, Status.OK]
+    assert entry.outcomes.notes == {1: "why \udcff \x1b"}
+
+
+def test_a_key_depends_on_every_part() -> None:
+    names = {store.key(a=1, b=2), store.key(a=1, b=3), store.key(a=2, b=2), store.key(a=1)}
+    assert len(names) == 4
+
+
+@pytest.mark.parametrize("keep", [0, 1, 100, -1])
+def test_a_damaged_entry_is_as_good_as_absent(tmp_path: Path, keep: int) -> None:
+    name = store.key(a=1)
+    kept = Store(tmp_path)
+    kept.put(name, {"x": 1}, from_answers([[1, 2, 3]] * 50))
+    [path] = tmp_path.rglob("*.npz")
+    path.write_bytes(path.read_bytes()[:keep])
+    assert kept.get(name) is None
+
+
+def test_fresh_reads_nothing_and_still_writes(tmp_path: Path) -> None:
+    name = store.key(a=1)
+    fresh = Store(tmp_path, fresh=True)
+    fresh.put(name, {"x": 1})
+    assert fresh.get(name) is None
+    assert Store(tmp_path).get(name) is not None
+
+
+def test_no_half_file_is_left_when_writing_fails(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        Store(tmp_path).put(store.key(a=1), {"x": object()})
+    assert list(tmp_path.rglob("*.part")) == []
+
+
+def test_a_cache_that_is_a_file_is_a_storage_error(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("in the way")
+    with pytest.raises(StorageError, match="cannot be stored"):
+        Store(tmp_path).put(store.key(a=1), {"x": 1})
