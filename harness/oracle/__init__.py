@@ -1,0 +1,200 @@
+"""The HuggingFace ``tokenizers`` library as the oracle: ids, and the output of every stage.
+
+This package is the only one that imports the library. A loaded file (:mod:`harness.oracle.loaded`)
+is shared by every :class:`Oracle` derived from it: :meth:`Oracle.under` changes stages without
+loading again, which costs an encode where a load costs half a second.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from tokenizers import Tokenizer
+
+from harness.errors import TokenizerError
+from harness.oracle.facts import unicode_facts
+from harness.oracle.loaded import Loaded, Stage, library_version, stage
+from harness.outcomes import Outcomes, Status, from_answers
+from harness.tokenizers import read
+
+__all__ = ["KEEP", "Keep", "Oracle", "Stage", "library_version", "unicode_facts"]
+
+# Texts go to the library in batches of about this many characters: its own record of an encoding
+# takes some hundred bytes a token, ours four.
+_BATCH = 1 << 20
+
+
+class Keep(Enum):
+    """The value of an argument that leaves a stage as the file has it."""
+
+    KEEP = "keep"
+
+
+KEEP: Final = Keep.KEEP
+
+
+class Oracle:
+    """A tokenizer as the library understands it. Safe to use from several threads."""
+
+    def __init__(self, loaded: Loaded, change: Mapping[str, Any] | None = None) -> None:
+        """Use :meth:`load` or :meth:`from_description`."""
+        self._loaded = loaded
+        self._change = dict(change or {})
+
+    @classmethod
+    def load(cls, path: Path) -> "Oracle":
+        """Load a tokenizer.json, with truncation and padding switched off.
+
+        Raises :class:`TokenizerError`: see :func:`harness.tokenizers.read`; JSON that is broken or
+        nested too deeply; or what the library does not support, in its own words.
+        """
+        return cls(Loaded(read(path), str(path)))
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any], where: str = "tokenizer") -> "Oracle":
+        """Load a parsed tokenizer.json; raises :class:`TokenizerError` as :meth:`load` does."""
+        return cls(Loaded(json.dumps(description).encode(), where))
+
+    @property
+    def version(self) -> str:
+        """The library's version."""
+        return library_version()
+
+    @cached_property
+    def sha256(self) -> str:
+        """The sha256 of the file's bytes, in hexadecimal."""
+        return hashlib.sha256(self._loaded.data).hexdigest()
+
+    @cached_property
+    def description(self) -> Mapping[str, Any]:
+        """The file, parsed; changes made by :meth:`under` do not show in it."""
+        parsed: Mapping[str, Any] = json.loads(self._loaded.data)
+        return parsed
+
+    @property
+    def normalizes(self) -> bool:
+        """Whether the file has a normalizer stage; a sequence of none is not one."""
+        declared = self.description.get("normalizer")
+        return declared is not None and declared != {"type": "Sequence", "normalizers": []}
+
+    def under(
+        self,
+        *,
+        normalizer: Stage | Keep = KEEP,
+        pre_tokenizer: Stage | Keep = KEEP,
+        ignore_merges: bool | Keep = KEEP,
+        byte_fallback: bool | Keep = KEEP,
+        fuse_unk: bool | Keep = KEEP,
+        split_special: bool | Keep = KEEP,
+    ) -> "Oracle":
+        """Return the same tokenizer with some stages changed; this one stays as it is.
+
+        A stage is what tokenizer.json would say (``{"type": "NFD"}``) or None to leave it out.
+        ``split_special`` takes special tokens in a text for plain text. Changes add up over nested
+        calls. Raises :class:`TokenizerError` for a stage or flag that the library does not know.
+        """
+        given = {
+            "ignore_merges": ignore_merges,
+            "byte_fallback": byte_fallback,
+            "fuse_unk": fuse_unk,
+            "split_special": split_special,
+        }
+        change: dict[str, object] = {
+            name: value for name, value in given.items() if value is not KEEP
+        }
+        for name in change:
+            if name not in self._loaded.original:
+                raise TokenizerError(f"its model has no '{name}'", where=self._loaded.where)
+        if not isinstance(normalizer, Keep):
+            change["normalizer"] = stage("normalizer", normalizer)
+        if not isinstance(pre_tokenizer, Keep):
+            change["pre_tokenizer"] = stage("pre_tokenizer", pre_tokenizer)
+        return Oracle(self._loaded, {**self._change, **change})
+
+    def encode(self, texts: Sequence[str | None], special: bool = False) -> Outcomes:
+        """Return the ids of every text, added tokens in it matched.
+
+        ``special`` adds what the post-processor adds. None stands for bytes that are not UTF-8 and
+        gives ``UNGRADED``, as does a text that the library refuses, with its words as the note.
+        """
+        answers: list[Sequence[int] | Status] = []
+        notes: dict[int, str] = {}
+        for start, end in _batches(texts):
+            given = [text for text in texts[start:end] if text is not None]
+            with self._loaded.under(self._change) as tokenizer:
+                try:
+                    found = tokenizer.encode_batch_fast(given, add_special_tokens=special)
+                    graded: list[Sequence[int] | str] = [encoding.ids for encoding in found]
+                except Exception:  # the library raises the base class
+                    graded = [_encoded(tokenizer, text, special) for text in given]
+            rest = iter(graded)
+            for index in range(start, end):
+                answer = Status.UNGRADED if texts[index] is None else next(rest)
+                if isinstance(answer, str):
+                    notes[index] = answer
+                    answer = Status.UNGRADED
+                answers.append(answer)
+        return from_answers(answers, notes)
+
+    def decode(
+        self, answers: Sequence[Sequence[int]], skip_special_tokens: bool = False
+    ) -> list[str]:
+        """Return the text of every sequence of ids; U+FFFD stands where bytes are no character."""
+        with self._loaded.under(self._change) as tokenizer:
+            return list(
+                tokenizer.decode_batch(
+                    [list(map(int, ids)) for ids in answers],
+                    skip_special_tokens=skip_special_tokens,
+                )
+            )
+
+    def normalize(self, text: str) -> str:
+        """Return the text after the normalizer stage; added tokens are not taken out first."""
+        with self._loaded.under(self._change) as tokenizer:
+            normalizer = tokenizer.normalizer
+            return text if normalizer is None else str(normalizer.normalize_str(text))
+
+    def pretokenize(self, text: str) -> list[str]:
+        """Return the pieces of the normalized text that the model would receive, as plain text.
+
+        Added tokens are not taken out first. Pieces are spans of the normalized text, so what a
+        stage puts in (a prefix space, byte-level spelling) does not show.
+        """
+        with self._loaded.under(self._change) as tokenizer:
+            normal = self.normalize(text)
+            splitter = tokenizer.pre_tokenizer
+            if splitter is None:
+                return [normal] if normal else []
+            return [normal[start:end] for _, (start, end) in splitter.pre_tokenize_str(normal)]
+
+    def token(self, number: int) -> str | None:
+        """Return an id's spelling in the vocabulary, None for an id that is not in it."""
+        return self.tokens([number])[0]
+
+    def tokens(self, ids: Sequence[int]) -> list[str | None]:
+        """Return every id's spelling in the vocabulary, None for an id that is not in it."""
+        tokenizer = self._loaded.tokenizer
+        return [tokenizer.id_to_token(int(one)) for one in ids]
+
+
+def _batches(texts: Sequence[str | None]) -> Iterator[tuple[int, int]]:
+    start = size = 0
+    for index, text in enumerate(texts):
+        size += len(text or "")
+        if size >= _BATCH:
+            yield start, index + 1
+            start, size = index + 1, 0
+    if start < len(texts):
+        yield start, len(texts)
+
+
+def _encoded(tokenizer: Tokenizer, text: str, special: bool) -> Sequence[int] | str:
+    try:
+        ids: Sequence[int] = tokenizer.encode(text, add_special_tokens=special).ids
+    except Exception as error:
+        return f"the oracle refuses it: {error}"
+    return ids
