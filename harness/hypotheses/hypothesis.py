@@ -1,0 +1,102 @@
+"""One suspected change, as a value: to the bytes that go in, or to the tokenizer's description.
+
+A changed tokenizer answers a case so: the case's bytes become one or more pieces
+(:meth:`Hypothesis.pieces`), the oracle under the changed description encodes each piece by itself,
+and the answers are laid end to end. Because both halves are plain functions, hypotheses compose:
+:func:`combine` applies input changes in the order given and description changes in the order of the
+stages.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# The tokenizer.json's object without the vocabulary and merges: normalizer, pre_tokenizer,
+# post_processor, decoder, added_tokens, and the scalar fields of model.
+Description = Mapping[str, Any]
+Pieces = tuple[bytes, ...]
+Parameters = tuple[tuple[str, int | str], ...]
+
+STAGES = ("input", "added-tokens", "normalizer", "pre-tokenizer", "model", "post-processor")
+
+
+def whole(data: bytes) -> Pieces:
+    """Return the input as its one piece: the change that changes nothing."""
+    return (data,)
+
+
+def same(description: Description) -> Description:
+    """Return the description itself: the change that changes nothing."""
+    return description
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One suspected change, with a stable kebab-case name that is also the cause's name.
+
+    ``parameters``  what was inferred, as (name, value) pairs; the name does not contain it.
+    ``text``        the input change: the case's bytes → the pieces encoded one by one.
+    ``describe``    the description change; returns a new mapping and leaves its argument alone.
+    ``parts``       the hypotheses this one combines; empty for a single change.
+    """
+
+    name: str
+    stage: str
+    summary: str
+    parameters: Parameters = ()
+    text: Callable[[bytes], Pieces] = whole
+    describe: Callable[[Description], Description] = same
+    parts: tuple["Hypothesis", ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a stage the design does not know."""
+        if self.stage not in STAGES:
+            raise ValueError(f"'{self.stage}' is not a stage")
+
+    @property
+    def size(self) -> int:
+        """How many changes this is; smaller explanations are preferred."""
+        return max(1, len(self.parts))
+
+    @property
+    def stages(self) -> frozenset[str]:
+        """The stages that any of its changes touches."""
+        return frozenset(part.stage for part in self.parts) or frozenset({self.stage})
+
+    @property
+    def label(self) -> str:
+        """The name with its parameters, ``marks-capped (cap 6, counted normalized)``."""
+        values = ", ".join(f"{key} {value}" for key, value in self.parameters)
+        return f"{self.name} ({values})" if values else self.name
+
+
+def combine(hypotheses: Sequence[Hypothesis]) -> Hypothesis:
+    """Return one hypothesis that makes every change of ``hypotheses``, named ``a+b``.
+
+    Raises ValueError for fewer than two.
+    """
+    if len(hypotheses) < 2:
+        raise ValueError("a combination needs two hypotheses")
+    parts = tuple(part for one in hypotheses for part in (one.parts or (one,)))
+    staged = sorted(parts, key=lambda part: STAGES.index(part.stage))
+
+    def text(data: bytes) -> Pieces:
+        pieces: Pieces = (data,)
+        for part in parts:
+            pieces = tuple(after for before in pieces for after in part.text(before))
+        return pieces
+
+    def describe(description: Description) -> Description:
+        for part in staged:
+            description = part.describe(description)
+        return description
+
+    return Hypothesis(
+        "+".join(part.name for part in parts),
+        staged[0].stage,
+        "; ".join(part.summary for part in parts),
+        tuple((f"{part.name}.{key}", value) for part in parts for key, value in part.parameters),
+        text,
+        describe,
+        parts,
+    )

@@ -1,0 +1,1 @@
+"""The report: one value (``model``), and the renderers that show it."""
