@@ -65,11 +65,11 @@ class CorpusError(UsageError):
 
 
 class TokenizerError(UsageError):
-    """A tokenizer file cannot be read: truncated, a Git LFS pointer, too deep, or not one at all."""
+    """A tokenizer file cannot be read: cut short, a Git LFS pointer, too deep, or no such thing."""
 
 
 class InstrumentInvalid(TokparityError):
-    """The instrument itself is not to be believed: a canary, the control, a hello, or no comparison."""
+    """The instrument itself is not to be believed: canary, control, hello, nothing compared."""
 
     exit_code = 3
 
@@ -89,6 +89,6 @@ class StorageError(LaneUnavailable):
 
 
 class GoldenRefused(TokparityError):
-    """A golden or its provenance was refused: oracle version, sha256, or an entry that would change."""
+    """A golden or its provenance was refused: version, sha256, or an entry that would change."""
 
     exit_code = 5

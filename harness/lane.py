@@ -6,8 +6,8 @@ default, one ``AXIS=VALUE`` more, in alphabetical order::
     aarch64-linux-gnu/unsigned/qemu-cortex-a53
     x86_64-linux-gnu/default/native/fp-contract=fast/optimisation=O3
 
-``CHAR`` is what the compiler is told (``default`` tells it nothing); the *effective* axes of a lane,
-in which ``default`` is resolved, come from its toolchain.
+``CHAR`` is what the compiler is told (``default`` tells it nothing); the *effective* axes of a
+lane, in which ``default`` is resolved, come from its toolchain.
 """
 
 import re

@@ -9,9 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+# What a probe may be asked that the oracle has a word for.
+Operation = Literal["encode", "encode_special", "decode"]
+OPERATIONS: tuple[Operation, ...] = ("encode", "encode_special", "decode")
 
 Ids = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.int64]
@@ -71,9 +76,11 @@ class Outcomes:
         lengths = self.lengths[rows]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         source = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
-        notes = {
-            new: self.notes[int(old)] for new, old in enumerate(rows) if int(old) in self.notes
-        }
+        notes = (
+            {new: self.notes[old] for new, old in enumerate(rows.tolist()) if old in self.notes}
+            if self.notes
+            else {}
+        )
         return Outcomes(self.status[rows], offsets, self.ids[source], notes)
 
 

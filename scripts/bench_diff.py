@@ -1,10 +1,11 @@
-"""Time and memory of diff and isolation, as ratios: ``python scripts/bench_diff.py [IDS]``.
+"""Time and memory of diff and isolation, as ratios: ``python scripts/bench_diff.py [IDS] [--json]``.
 
 Six lanes of IDS ids each (5,000,000 unless given): all alike; one case in a hundred different on
 one axis; one in a hundred, half, or all of the answers of another length. Memory is the peak that
 diff and isolation add to the ids, as a multiple of the ids' own size.
 """
 
+import json
 import sys
 import time
 import tracemalloc
@@ -40,7 +41,10 @@ def outcomes(ids: int, changed: float, *, longer: bool) -> dict[str, Outcomes]:
 
 
 def main() -> None:
-    ids = int(sys.argv[1]) if len(sys.argv) > 1 else 5_000_000
+    """Print one line a shape, or with ``--json`` one list of objects."""
+    words = [word for word in sys.argv[1:] if word != "--json"]
+    ids = int(words[0]) if words else 5_000_000
+    measured = []
     for shape, changed, longer in (
         ("alike", 0.0, False),
         ("1 % differ", 0.01, False),
@@ -57,7 +61,15 @@ def main() -> None:
         separate(lanes, LANES)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        print(f"{shape:12} {seconds:6.3f} s   memory {1 + peak / size:4.2f} x the ids' own size")
+        measured.append({"shape": shape, "seconds": seconds, "memory": 1 + peak / size})
+    if "--json" in sys.argv:
+        print(json.dumps(measured))
+        return
+    for row in measured:
+        print(
+            f"{row['shape']:12} {row['seconds']:6.3f} s   "
+            f"memory {row['memory']:4.2f} x the ids' own size"
+        )
 
 
 if __name__ == "__main__":

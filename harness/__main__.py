@@ -1,0 +1,5 @@
+"""``python -m harness`` is ``tokparity``."""
+
+from harness.cli import main
+
+main()

@@ -1,0 +1,50 @@
+"""Options that several commands share, and how they become a configuration."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from harness.config import Config, Overrides, resolve
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+CONFIG = click.argument("config", required=False, type=click.Path(path_type=Path))
+LANES = click.option(
+    "--lanes", "lane_globs", multiple=True, metavar="GLOB", help="Select lanes by name."
+)
+TOKENIZER = click.option(
+    "--tokenizer",
+    "tokenizers",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="A tokenizer by name or file; 'all' for every one that goldens/ names.",
+)
+CORPUS = click.option(
+    "--corpus", "corpora", multiple=True, metavar="NAME|FILE", help="A corpus by name or file."
+)
+CACHE = click.option(
+    "--cache",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where builds, tokenizers and results are kept (default: $TOKPARITY_CACHE or XDG).",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="JSON on stdout, all else on stderr.")
+QUIET = click.option("--quiet", "-q", is_flag=True, help="No progress.")
+
+
+def options(*decorators: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """Apply several option decorators, shown by ``--help`` in the order given."""
+
+    def apply(command: _Command) -> _Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return apply
+
+
+def configured(config: Path | None, **overrides: Any) -> Config:  # noqa: ANN401
+    """Resolve a command's CONFIG argument and options."""
+    return resolve(config, Overrides(**overrides))

@@ -1,0 +1,97 @@
+"""``tokparity run``: the main job."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from harness.atomic import write_atomically
+from harness.cli.options import (
+    CACHE,
+    CONFIG,
+    CORPUS,
+    JSON,
+    LANES,
+    QUIET,
+    TOKENIZER,
+    configured,
+    options,
+)
+from harness.cli.progress import watching
+from harness.config import Config
+from harness.pipeline import run
+from harness.places import writable
+from harness.report import json, markdown, text
+from harness.report.model import Report
+
+
+@click.command(name="run")
+@options(CONFIG, LANES, TOKENIZER, CORPUS)
+@click.option("--case", "cases", multiple=True, metavar="CORPUS/ID", help="Only this case.")
+@click.option("--isolate", is_flag=True, help="Build and run the lanes that separate axes.")
+@click.option("--fresh", is_flag=True, help="Reuse no stored result.")
+@click.option("--probe-arg", "probe_args", multiple=True, metavar="ARG", help="Pass to the probe.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Lanes at a time (default: the cores).")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write report.json, report.txt and report.md there.",
+)
+@options(CACHE, JSON, QUIET)
+def command(
+    config: Path | None,
+    lane_globs: tuple[str, ...],
+    tokenizers: tuple[str, ...],
+    corpora: tuple[str, ...],
+    cases: tuple[str, ...],
+    isolate: bool,
+    fresh: bool,
+    probe_args: tuple[str, ...],
+    jobs: int | None,
+    out: Path | None,
+    cache: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Compare the subject on every lane, with itself and with the oracle.
+
+    CONFIG is a tokparity.yaml; without one, the file of that name here, or else the bundled
+    subject, tokenizer and corpora. Exit codes: 0 parity, 1 divergence, 2 usage, 3 the instrument is
+    invalid, 4 a lane cannot be built or run here, 5 a golden was refused.
+    """
+    settings = configured(
+        config,
+        lane_globs=lane_globs,
+        tokenizers=tokenizers,
+        corpora=corpora,
+        cases=cases,
+        isolate=isolate,
+        fresh=fresh,
+        probe_args=probe_args,
+        jobs=jobs,
+        out=out,
+        cache=cache,
+    )
+    if settings.out is not None:
+        # Before anything is spent: a report that cannot be written is no use at the end.
+        writable(settings.out, "report directory", "name another directory with --out DIR")
+    with watching(quiet=quiet) as watch:
+        report = run(settings, watch)
+    print(json.dumps(report) if as_json else text.render(report))
+    if as_json:
+        print(text.render(report), file=sys.stderr)
+    _write(report, settings)
+    return report.exit
+
+
+def _write(report: Report, settings: Config) -> None:
+    if settings.out is None:
+        return
+    files = {
+        "report.json": json.dumps(report),
+        "report.txt": text.render(report),
+        "report.md": markdown.render(report),
+    }
+    for name, content in files.items():
+        write_atomically(settings.out / name, (content.rstrip("\n") + "\n").encode())

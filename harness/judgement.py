@@ -1,0 +1,202 @@
+"""From the evidence on each tokenizer to the questions the verdict answers.
+
+Here the pure parts meet the oracle: ``attribute`` is handed callables, and the oracle is loaded
+only when a difference has to be explained.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from harness.attribute import (
+    Attribution,
+    BytePolicy,
+    Encode,
+    agreed,
+    attribute,
+    byte_policy,
+    judged,
+)
+from harness.diff import differs
+from harness.evidence import Evidence
+from harness.expect import OracleOnDemand
+from harness.hypotheses import Description
+from harness.isolate import Separation, separate
+from harness.lane import Lane
+from harness.oracle import library_version
+from harness.outcomes import Operation, Outcomes, Status
+from harness.plan import Plan
+from harness.store import Store, key
+from harness.verdict import Question, declared_for
+
+Axes = Mapping[str, Mapping[str, str]]
+
+# The stages a hypothesis may change, as tokenizer.json calls them.
+CHANGEABLE = ("normalizer", "pre_tokenizer")
+
+
+def questions(
+    plan: Plan, evidence: Sequence[Evidence], candidates: Sequence[Lane], store: Store
+) -> list[Question]:
+    """Return one question for each tokenizer and operation that any lane could be asked.
+
+    ``candidates`` are lanes that could be run besides, to separate axes that are confounded.
+    """
+    could_run = {lane.name: plan.lanes.axes(lane) for lane in candidates}
+    return [
+        _question(plan, one, operation, could_run, store)
+        for one in evidence
+        for operation in one.sheet.blocks
+        if one.observed(operation)
+    ]
+
+
+def _question(
+    plan: Plan, one: Evidence, operation: Operation, candidates: Axes, store: Store
+) -> Question:
+    block = one.sheet.blocks[operation]
+    cases = plan.cases
+    data = [cases[int(row)].data for row in block]
+    names = plan.case_ids
+    lanes = one.observed(operation)
+    observed = {lane.name: outcomes for lane, outcomes in lanes.items()}
+    expected = one.wanted(operation)
+    repeats = one.repeats.get(operation, {})
+    separations = separate(
+        observed,
+        {lane.name: plan.lanes.axes(lane) for lane in lanes},
+        candidates=candidates,
+        repeats=repeats,
+    )
+    policy, attribution = _explained(
+        plan, one, operation, data, expected, observed, separations, store
+    )
+    return Question(
+        tokenizer=one.tokenizer.name,
+        operation=operation,
+        cases=tuple(names[int(row)] for row in block),
+        data=data,
+        expected=expected,
+        observed=observed,
+        separations=separations,
+        attribution=attribution,
+        byte_policy=policy,
+        repeats=repeats,
+        token_text=lambda token: one.oracle().token(token),
+        # Only a finding shows a token, so only then is the oracle worth loading.
+        byte_level=bool(separations or attribution) and _byte_level(one.oracle),
+    )
+
+
+def _explained(
+    plan: Plan,
+    one: Evidence,
+    operation: Operation,
+    data: Sequence[bytes],
+    expected: Outcomes,
+    observed: Mapping[str, Outcomes],
+    separations: Sequence[Separation],
+    store: Store,
+) -> tuple[BytePolicy | None, Attribution | None]:
+    """Name the byte policy observed, and attribute what differs from the golden in every lane."""
+    if operation == "decode":
+        return None, None  # decoding is not a stage that a hypothesis changes
+    seen = agreed(observed)
+    encode = encoder(one.oracle, special=operation == "encode_special")
+    policy = _policy(one, operation, data, expected, seen, encode, store)
+    mask = judged(expected, observed, separations)
+    declared = declared_for(plan.config.deviations, one.tokenizer.name)
+    if not declared and not (differs(expected, seen) & mask).any():
+        return policy, None
+    attribution = attribute(
+        data,
+        expected,
+        seen,
+        mask,
+        description(one.oracle),
+        encode,
+        normalized=normalizer(one.oracle),
+        declared=declared,
+        policy=policy,
+    )
+    return policy, attribution
+
+
+def _policy(
+    one: Evidence,
+    operation: Operation,
+    data: Sequence[bytes],
+    expected: Outcomes,
+    seen: Outcomes,
+    encode: Encode,
+    store: Store,
+) -> BytePolicy | None:
+    """Find what the subject does with bytes that are not UTF-8; kept, for it costs an oracle."""
+    ungraded = expected.status == Status.UNGRADED
+    if not ungraded.any():
+        return None
+    answers = seen.take(np.flatnonzero(ungraded))
+    digest = hashlib.sha256()
+    for part in (answers.status, answers.offsets, answers.ids):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    for row in np.flatnonzero(ungraded):
+        one_case = data[int(row)]
+        digest.update(len(one_case).to_bytes(8, "little") + one_case)
+    name = key(
+        what="byte-policy",
+        library=library_version(),
+        tokenizer=one.tokenizer.sha256,
+        operation=operation,
+        answers=digest.hexdigest(),
+    )
+    entry = store.get(name)
+    if entry is not None:
+        return BytePolicy(**entry.document)
+    policy = byte_policy(data, seen, ungraded, description(one.oracle), encode)
+    if policy is not None:
+        store.put(name, asdict(policy))
+    return policy
+
+
+def description(oracle: OracleOnDemand) -> Description:
+    """Return the tokenizer's description without its vocabulary and merges, which are large."""
+    whole: dict[str, Any] = dict(oracle().description)
+    whole["model"] = {
+        field: value for field, value in whole["model"].items() if field not in ("vocab", "merges")
+    }
+    return whole
+
+
+def encoder(oracle: OracleOnDemand, *, special: bool) -> Encode:
+    """Return the oracle as ``attribute`` wants it: texts encoded under a changed description."""
+
+    def encode(changed: Description, texts: Sequence[str]) -> Outcomes:
+        return oracle().under(**_changes(oracle, changed)).encode(list(texts), special=special)
+
+    return encode
+
+
+def normalizer(oracle: OracleOnDemand) -> Callable[[Description, Sequence[str]], list[str]]:
+    """Return the normalizer of a changed description, as ``attribute`` wants it."""
+
+    def normalized(changed: Description, texts: Sequence[str]) -> list[str]:
+        under = oracle().under(**_changes(oracle, changed))
+        return [under.normalize(text) for text in texts]
+
+    return normalized
+
+
+def _changes(oracle: OracleOnDemand, changed: Description) -> dict[str, Any]:
+    declared = oracle().description
+    return {
+        stage: changed.get(stage)
+        for stage in CHANGEABLE
+        if changed.get(stage) != declared.get(stage)
+    }
+
+
+def _byte_level(oracle: OracleOnDemand) -> bool:
+    return "ByteLevel" in repr(oracle().description.get("decoder"))

@@ -1,0 +1,112 @@
+"""Requests as a file that every lane reads for itself.
+
+The file is what a probe finds on its standard input: no writer is needed, so no writer can be
+waited for while answers are waited for, whatever their size. After a crash the next probe starts
+reading at the offset of the next request.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.atomic import storage
+from harness.outcomes import Ids
+
+Payload = bytes | Sequence[int]
+
+
+@dataclass(frozen=True, eq=False)
+class RequestFile:
+    """``n`` requests in a file, one a line.
+
+    ``offsets``    int64[n + 1]; request ``i`` is bytes ``offsets[i]:offsets[i + 1]``.
+    ``operations`` the distinct operations; ``kinds`` uint8[n] indexes it.
+    ``sha256``     of the whole file.
+    """
+
+    path: Path
+    offsets: npt.NDArray[np.int64]
+    operations: tuple[str, ...]
+    kinds: npt.NDArray[np.uint8]
+    sha256: str
+
+    def __len__(self) -> int:
+        """Return the number of requests."""
+        return int(self.kinds.shape[0])
+
+    def operation(self, index: int) -> str:
+        """Return the operation of one request."""
+        return self.operations[int(self.kinds[index])]
+
+    def line(self, index: int) -> bytes:
+        """Return one request as it stands in the file, newline included."""
+        first, last = int(self.offsets[index]), int(self.offsets[index + 1])
+        with self.path.open("rb") as file:
+            file.seek(first)
+            return file.read(last - first)
+
+    def longest(self) -> int:
+        """Return the length in bytes of the longest request, 0 where there is none."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+
+def request_line(operation: str, payload: Payload) -> bytes:
+    """Return one request: hex for bytes, decimals for ids."""
+    words = payload.hex() if isinstance(payload, bytes) else " ".join(map(str, payload))
+    return f"{operation} {words}\n".encode("ascii")
+
+
+def write_requests(path: Path, requests: Iterable[tuple[str, Payload]]) -> RequestFile:
+    """Write requests to ``path``, whole or not at all; raises :class:`StorageError`.
+
+    Each request is an operation with its payload: the text's bytes, or ids for ``decode``.
+    """
+    offsets, kinds = [0], bytearray()
+    known: dict[str, int] = {}
+    digest = hashlib.sha256()
+    with storage(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=".partial-", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb", buffering=1 << 20) as file:
+                for operation, payload in requests:
+                    line = request_line(operation, payload)
+                    file.write(line)
+                    digest.update(line)
+                    offsets.append(offsets[-1] + len(line))
+                    kinds.append(known.setdefault(operation, len(known)))
+            Path(temporary).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(temporary).unlink()
+            raise
+    return RequestFile(
+        path,
+        np.asarray(offsets, dtype=np.int64),
+        tuple(known),
+        np.frombuffer(bytes(kinds), dtype=np.uint8),
+        digest.hexdigest(),
+    )
+
+
+def pieces(values: Ids) -> list[bytes]:
+    """Read a ``pretokenize`` answer: each piece is its length, then its bytes, all as uint32."""
+    found, at = [], 0
+    while at < values.shape[0]:
+        end = at + 1 + int(values[at])
+        found.append(values[at + 1 : end].astype(np.uint8).tobytes())
+        at = end
+    return found
+
+
+def prompt_and_ids(values: Ids) -> tuple[bytes, Ids]:
+    """Read a ``request`` answer: the prompt's length, its bytes, then the ids."""
+    end = 1 + int(values[0])
+    return values[1:end].astype(np.uint8).tobytes(), values[end:]

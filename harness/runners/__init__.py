@@ -1,0 +1,56 @@
+"""How a probe is executed. Everything above this package sees the :class:`Runner` protocol only."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from harness.doctor import install_line
+from harness.errors import LaneUnavailable
+from harness.lane import Lane
+from harness.runners.native import Native
+from harness.runners.qemu import Qemu
+from harness.runners.spawn import Running
+from harness.toolchain import Find, axes_of, which
+from harness.toolchain_file import Toolchain
+
+__all__ = ["Runner", "Running", "runner_for"]
+
+
+class Runner(Protocol):
+    """One way of executing probes.
+
+    ``identity`` names everything of the runner that could change an answer: it enters the keys of
+    stored results and the provenance. ``emulated`` lanes are given longer time limits and canaries.
+    """
+
+    @property
+    def identity(self) -> str:
+        """Everything of the runner that could change an answer."""
+
+    @property
+    def emulated(self) -> bool:
+        """Whether another processor than the lane's executes it."""
+
+    def argv(self, command: Sequence[str]) -> list[str]:
+        """Return what is really executed for a probe's command."""
+
+    def start(self, command: Sequence[str], *, stdin: int, cwd: Path) -> Running:
+        """Start a probe; raises :class:`LaneUnavailable` where it cannot be executed."""
+
+
+def runner_for(lane: Lane, toolchain: Toolchain, host: str, find: Find = which) -> Runner:
+    """Return a lane's runner; raises :class:`LaneUnavailable` where its emulator is missing."""
+    if lane.native or toolchain.emulator is None or lane.cpu is None:
+        return Native()
+    emulator = toolchain.emulator
+    program = find(emulator.program)
+    if program is None:
+        raise LaneUnavailable(
+            f"cannot be run here: {emulator.program} is missing",
+            where=lane.name,
+            remedy=install_line([emulator.package]),
+        )
+    # A host of the target's own arch has the target's libraries where they belong.
+    foreign_dynamic = axes_of(lane, toolchain, host)["link"] == "dynamic" and toolchain.arch != host
+    sysroot = Path(emulator.sysroot) if foreign_dynamic and emulator.sysroot else None
+    return Qemu(program, lane.cpu, sysroot)

@@ -1,0 +1,43 @@
+"""The host's own processor."""
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.runners.spawn import Running, start
+
+
+@dataclass(frozen=True)
+class Native:
+    """Runs a probe as it is."""
+
+    emulated: bool = False
+
+    @property
+    def identity(self) -> str:
+        """The machine: the C library picks its routines by the processor it finds."""
+        return f"native {platform.machine()} {_processor()}"
+
+    def argv(self, command: Sequence[str]) -> list[str]:
+        """Return the command unchanged."""
+        return list(command)
+
+    def start(self, command: Sequence[str], *, stdin: int, cwd: Path) -> Running:
+        """Start the probe; raises :class:`~harness.errors.LaneUnavailable`."""
+        return start(self.argv(command), stdin=stdin, cwd=cwd)
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return "unknown"
+    # x86 names its model; arm64 numbers its implementer and part.
+    wanted = ("model name", "CPU implementer", "CPU part")
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in wanted:
+            found.setdefault(key.strip(), value.strip())
+    return " ".join(found.values()) or "unknown"

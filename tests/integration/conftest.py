@@ -1,0 +1,72 @@
+"""What the integration tests share: the command itself, run as a user runs it, and one cache."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TOKPARITY = Path(sys.executable).with_name("tokparity")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The report on stdout; shows what was said where there is none."""
+        assert self.out, self.err
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+Command = Callable[..., Done]
+
+
+def _cache(worker: str, base: Path) -> Path:
+    # One cache for the whole session, workers included: the product promises that runs at once
+    # do not spoil each other, and the reference would be built once a worker otherwise.
+    root = base.parent if worker != "master" else base
+    return root / "cache"
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    return _cache(worker_id, tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="session")
+def tokparity(cache: Path) -> Command:
+    """Run ``tokparity`` with arguments; stdin is closed, stdout and stderr are kept apart."""
+
+    def run(
+        *arguments: str | Path,
+        cwd: Path = REPOSITORY,
+        environment: dict[str, str] | None = None,
+        timeout: float = 900,
+    ) -> Done:
+        command: Sequence[str] = [str(TOKPARITY), *map(str, arguments)]
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env={**os.environ, "TOKPARITY_CACHE": str(cache), **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return run

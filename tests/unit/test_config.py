@@ -1,0 +1,120 @@
+"""What a tokparity.yaml may say, and how each mistake in one is answered."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.config import Config, Overrides, resolve
+from harness.errors import UsageError
+
+MAIN = "int main() {}\n"
+
+
+def configured(directory: Path, text: str, overrides: Overrides | None = None) -> Config:
+    (directory / "src").mkdir(exist_ok=True)
+    for name in ("a.cpp", "b.cpp", "b_test.cpp", "probe.cpp"):
+        (directory / "src" / name).write_text(MAIN, encoding="utf-8")
+    path = directory / "tokparity.yaml"
+    path.write_text(text, encoding="utf-8")
+    return resolve(path, overrides or Overrides())
+
+
+SUBJECT = "subject: {name: s, sources: ['src/*.cpp', '!src/*_test.cpp'], probe: src/probe.cpp}\n"
+
+
+def test_without_a_file_everything_is_bundled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = resolve(None, Overrides())
+    assert config.subject.name == "reference"
+    assert config.tokenizers == ("bundled",)
+    assert config.corpora == ("bundled",)
+    assert config.lanes == "default"
+    assert config.subject.probe is not None
+    assert config.subject.probe.name == "main.cpp"
+    assert config.subject.probe not in config.subject.sources
+
+
+def test_a_file_here_is_found_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configured(tmp_path, "tokenizers: [gpt2]\n")
+    monkeypatch.chdir(tmp_path)
+    assert resolve(None, Overrides()).tokenizers == ("gpt2",)
+
+
+def test_sources_are_globs_relative_to_the_file_and_can_be_taken_away(tmp_path: Path) -> None:
+    config = configured(tmp_path, SUBJECT)
+    names = [path.name for path in config.subject.sources]
+    assert names == ["a.cpp", "b.cpp"]
+    assert all(path.is_absolute() for path in config.subject.sources)
+
+
+def test_paths_of_tokenizers_and_corpora_are_relative_to_the_file(tmp_path: Path) -> None:
+    config = configured(tmp_path, "tokenizers: [qwen3, ./my/t.json]\ncorpora: [c.jsonl]\n")
+    assert config.tokenizers == ("qwen3", str(tmp_path / "my" / "t.json"))
+    assert config.corpora == (str(tmp_path / "c.jsonl"),)
+
+
+def test_the_command_line_wins(tmp_path: Path) -> None:
+    line = Overrides(tokenizers=("qwen3",), corpora=("smoke",), jobs=7, cache=tmp_path / "c")
+    config = configured(tmp_path, "tokenizers: [gpt2]\njobs: 3\ncache: d\n", line)
+    assert config.tokenizers == ("qwen3",)
+    assert config.corpora == ("smoke",)
+    assert config.jobs == 7
+    assert config.cache == tmp_path / "c"
+
+
+def test_probe_arguments_add_to_the_files(tmp_path: Path) -> None:
+    text = "subject: {name: reference, args: [--a]}\n"
+    config = configured(tmp_path, text, Overrides(probe_args=("--b",)))
+    assert config.subject.args == ("--a", "--b")
+    assert config.subject.name == "reference"
+
+
+def test_our_adapter_is_a_main(tmp_path: Path) -> None:
+    config = configured(tmp_path, "subject: {name: s, adapter: from_file_encode}\n")
+    assert config.subject.probe is not None
+    assert config.subject.probe.name == "from_file_encode.cpp"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("tokeniser: [x]\n", "tokenizers"),
+        ("subject: {name: s, sorces: []}\n", "sources"),
+        ("tokenizers: qwen3\n", "list"),
+        ("jobs: many\n", "jobs"),
+        ("jobs: 0\n", "jobs"),
+        ("tokenizers: []\n", "tokenizers"),
+        ("operations: [encod]\n", "encode"),
+        ("lanes: [3]\n", "lanes"),
+        ("a: b: c\n", ":1"),
+        ("- a\n", "mapping"),
+        ("limits: {case_seconds: -1}\n", "case_seconds"),
+        ("subject: {name: s}\n", "no main"),
+        ("subject: {name: s, probe: src/probe.cpp, command: [x]}\n", "exactly one"),
+        ("subject: {sources: ['src/a.cpp'], probe: src/probe.cpp}\n", "subject.name"),
+        ("subject: {name: s, probe: src/gone.cpp}\n", "gone.cpp"),
+        ("subject: {name: s, sources: ['nope/*.cpp'], probe: src/probe.cpp}\n", "nope"),
+        ("subject: {name: s, adapter: from_file_encoder}\n", "from_file_encode"),
+        ("subject: {name: s, command: [./gone]}\n", "gone"),
+        ("subject: {name: s, command: []}\n", "exactly one"),
+        ("deviations: [{cause: normaliser-left-out, reason: r}]\n", "normalizer-left-out"),
+        ("deviations: [{cause: normalizer-left-out}]\n", "reason"),
+        ("toolchains: [./gone]\n", "gone"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        configured(tmp_path, text)
+    assert words in str(caught.value)
+
+
+def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"gone\.yaml"):
+        resolve(tmp_path / "gone.yaml", Overrides())
+
+
+def test_yaml_off_is_not_silently_false(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="lanes"):
+        configured(tmp_path, "lanes: {fp-contract: [off]}\n")
