@@ -47,6 +47,14 @@ class Sheet:
     requests: RequestFile
     blocks: Mapping[Operation, Rows]
 
+    def asked(self, request: int) -> tuple[Operation, int]:
+        """Return the operation and the case row that a request of the file is about."""
+        for operation, rows in self.blocks.items():
+            if request < rows.shape[0]:
+                return operation, int(rows[request])
+            request -= rows.shape[0]
+        raise IndexError(request)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:

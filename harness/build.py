@@ -21,13 +21,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.atomic import directory, storage, write_atomically
-from harness.doctor import install_line
 from harness.errors import LaneUnavailable, StorageError, UsageError
 from harness.lane import Lane
 from harness.ninja_file import PROBE, Variant
 from harness.ninja_run import Tree, alone
 from harness.subject import Subject
-from harness.toolchain import Find, Toolchains, flags_for, needs, reach, toolchain_for, which
+from harness.toolchain import (
+    Find,
+    Toolchains,
+    flags_for,
+    install_line,
+    needs,
+    reach,
+    toolchain_for,
+    which,
+)
 from harness.tools import Tool, tool
 
 

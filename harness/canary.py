@@ -20,7 +20,7 @@ from harness.lane import Lane
 from harness.runners import Runner, runner_for
 from harness.runners.spawn import signal_name
 from harness.subject import Subject
-from harness.toolchain import Find, Toolchains, toolchain_for, which
+from harness.toolchain import Find, Toolchains, emulated, toolchain_for, which
 from harness.wire import Tail, Wire
 
 _FIRST = "tokparity-canary/1"
@@ -51,14 +51,14 @@ def check_canaries(
     find: Find = which,
     cancel: threading.Event | None = None,
 ) -> Mapping[Lane, CanaryResult]:
-    """Build and run the canary in every emulated lane; native lanes have no entry.
+    """Build and run the canary in every emulated lane; other lanes have no entry.
 
     ``source`` is the canary's main. A failure is a value, for :func:`invalid_lanes` to spread.
     Raises :class:`~harness.errors.StorageError` where the cache cannot be used and
     :class:`~harness.runners.spawn.Cancelled`.
     """
-    emulated = [lane for lane in lanes if not lane.native]
-    if not emulated:
+    among = [lane for lane in lanes if emulated(lane, toolchain_for(lane, toolchains), host_arch)]
+    if not among:
         return {}
     subject = Subject(
         name="canary",
@@ -69,7 +69,7 @@ def check_canaries(
     )
     built = build(
         subject,
-        emulated,
+        among,
         toolchains,
         cache=cache,
         host_arch=host_arch,
@@ -80,7 +80,7 @@ def check_canaries(
     )
     said: dict[tuple[str, str], tuple[int, str | None]] = {}
     results = {}
-    for lane in emulated:
+    for lane in among:
         probe = built.probes[lane]
         if isinstance(probe, LaneUnavailable):
             results[lane] = CanaryResult(lane, 0, f"the canary does not build: {probe.what}")
@@ -111,7 +111,7 @@ def invalid_lanes(
     return {
         lane: failures[emulator]
         for lane in lanes
-        if not lane.native and (emulator := axes[lane]["emulator"]) in failures
+        if (emulator := axes[lane]["emulator"]) in failures
     }
 
 

@@ -5,7 +5,9 @@ Paths in a file are relative to that file; paths on the command line to the curr
 
 import glob
 import os
+import stat
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -53,8 +55,8 @@ class DeviationModel(Strict):
 class LimitsModel(Strict):
     """Time limits in seconds on a native lane; emulated lanes are given more."""
 
-    case_seconds: float = Field(default=10.0, gt=0)
-    load_seconds: float = Field(default=120.0, gt=0)
+    case_seconds: float = Field(default=10.0, gt=0, le=86400)
+    load_seconds: float = Field(default=120.0, gt=0, le=86400)
 
 
 class ConfigModel(Strict):
@@ -81,7 +83,8 @@ class Config:
     ``tokenizers`` and ``corpora`` hold names or absolute paths; ``lanes`` is what the file says
     (a keyword, names, or axes to multiply) and ``lane_globs`` what the command line selects of it;
     ``cases`` restricts the run to these case ids. Later ``toolchain_dirs`` win over earlier; the
-    first of ``golden_dirs`` is the one that is blessed.
+    first of ``golden_dirs`` is the one that is blessed. ``overridden`` names the keys of the file
+    that the command line replaces.
     """
 
     subject: Subject
@@ -102,7 +105,12 @@ class Config:
     jobs: int
     isolate: bool = False
     fresh: bool = False
+    overridden: frozenset[str] = frozenset()
     file: Path | None = None
+
+    def place(self, key: str) -> str | None:
+        """Return where the file sets ``key``; None where the file does not have the last word."""
+        return None if self.file is None or key in self.overridden else f"{self.file}: {key}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +134,13 @@ def resolve(path: Path | None, overrides: Overrides) -> Config:
 
     Raises :class:`UsageError` naming the file and key of whatever is wrong.
     """
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise UsageError(
+            f"the current directory cannot be used: {error.strerror}",
+            remedy="cd to one that is there",
+        ) from error
     if path is None and Path(DEFAULT_FILE).is_file():
         path = Path(DEFAULT_FILE)
     if path is not None and path.is_dir():
@@ -145,13 +160,25 @@ def resolve(path: Path | None, overrides: Overrides) -> Config:
         ),
         case_seconds=model.limits.case_seconds,
         load_seconds=model.limits.load_seconds,
-        toolchain_dirs=(bundled("toolchains"), *(_directory(d, base) for d in model.toolchains)),
+        toolchain_dirs=(
+            bundled("toolchains"),
+            *(
+                _directory(item, base, f"{where}: toolchains.{index}")
+                for index, item in enumerate(model.toolchains)
+            ),
+        ),
         golden_dirs=(
-            *(() if model.goldens is None else ((base / model.goldens).resolve(),)),
+            *(() if model.goldens is None else (_path(model.goldens, base),)),
             bundled("goldens"),
         ),
-        cache=default_cache() if model.cache is None else (base / model.cache).resolve(),
-        out=None if model.out is None else (base / model.out).resolve(),
+        cache=(
+            overrides.cache.absolute()
+            if overrides.cache is not None
+            else default_cache()
+            if model.cache is None
+            else _path(model.cache, base)
+        ),
+        out=None if model.out is None else _path(model.out, base),
         jobs=model.jobs or os.cpu_count() or 1,
         file=None if path is None else path.resolve(),
     )
@@ -169,25 +196,37 @@ def _override(config: Config, line: Overrides) -> Config:
         lane_globs=line.lane_globs,
         cases=line.cases,
         probe_args=line.probe_args,
-        cache=config.cache if line.cache is None else line.cache.absolute(),
         out=config.out if line.out is None else line.out.absolute(),
         jobs=line.jobs or config.jobs,
         isolate=line.isolate,
         fresh=line.fresh,
+        overridden=frozenset(key for key in ("tokenizers", "corpora") if getattr(line, key)),
     )
 
 
 def _named(item: str, base: Path) -> str:
     """Leave a name alone; make a path (it has a slash or a suffix .json/.jsonl) absolute."""
     looks_like_path = "/" in item or item.endswith((".json", ".jsonl"))
-    return str((base / Path(item).expanduser()).resolve()) if looks_like_path else item
+    return str(_path(item, base)) if looks_like_path else item
 
 
-def _directory(item: str, base: Path) -> Path:
-    directory = (base / Path(item).expanduser()).resolve()
+def _path(item: str, base: Path) -> Path:
+    """Return a path of the file as an absolute one; whether it leads anywhere is not asked here."""
+    path = base / item
+    # A loop of links, or a ~name that nobody has: whoever reads the path says what is wrong.
+    with suppress(RuntimeError, OSError):
+        path = base / Path(item).expanduser()
+        return path.resolve()
+    return path.absolute()
+
+
+def _directory(item: str, base: Path, where: str) -> Path:
+    directory = _path(item, base)
     if not directory.is_dir():
         raise UsageError(
-            f"no such directory: {directory}", expected="a directory of toolchain files"
+            f"no such directory: {directory}",
+            where=where,
+            expected="a directory of toolchain files",
         )
     return directory
 
@@ -290,7 +329,9 @@ def _main(model: SubjectModel, base: Path, where: str) -> Path:
 def _command(command: Sequence[str], base: Path, where: str) -> tuple[str, ...]:
     program = command[0] if command else ""
     if "/" in program:
-        program = str(_existing(base / program, where))
+        _existing(base / program, where)
+        # Links stay: a Python environment or a multi-call program goes by the name it is called.
+        program = os.path.abspath(base / program)  # noqa: PTH100
     if not program:
         raise UsageError(
             "the command is empty", where=where, expected="a program and its arguments"
@@ -320,10 +361,17 @@ def _sources(patterns: Sequence[str], base: Path, where: str) -> tuple[Path, ...
 
 
 def _link_input(item: str, base: Path) -> str:
-    return item if item.startswith("-") else str((base / item).resolve())
+    return item if item.startswith("-") else str(_path(item, base))
 
 
 def _existing(path: Path, where: str) -> Path:
-    if not path.is_file():
-        raise UsageError("no such file", where=f"{where}: {path}", expected="an existing file")
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        words = error.strerror if isinstance(error, OSError) else "no such file"
+        raise UsageError(
+            f"cannot be read: {words}", where=f"{where}: {path}", expected="an existing file"
+        ) from error
+    if not stat.S_ISREG(mode):
+        raise UsageError("is no file", where=f"{where}: {path}", expected="an ordinary file")
     return path.resolve()

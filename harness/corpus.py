@@ -22,11 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import CorpusError
+from harness.files import read_ordinary
 from harness.traits import computed_traits, objection
 
 KEYS = ("id", "text", "hex", "traits", "source", "catches")
 FIRST = "smoke"
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:-]*\Z")
+_GZIP = b"\x1f\x8b"
+_MARK = b"\xef\xbb\xbf"  # what some editors put before UTF-8; no part of the first line
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+:-]{0,199}\Z")
 
 
 @dataclass(frozen=True)
@@ -117,13 +120,17 @@ def load(path: Path) -> Corpus:
     skipped. Lines end with LF or CRLF only: U+2028 and its like are content.
     """
     try:
-        content = path.read_bytes()
+        content = read_ordinary(path)
     except OSError as error:
-        raise CorpusError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        raise CorpusError(
+            f"cannot be read: {error.strerror}", where=str(path), expected="a corpus, JSON Lines"
+        ) from error
+    if content.startswith(_GZIP):
+        raise CorpusError("is compressed", where=str(path), remedy=f"gunzip {path}")
     cases: list[Case] = []
     lines: dict[str, int] = {}
     digest = hashlib.sha256()
-    for number, line in enumerate(content.split(b"\n"), start=1):
+    for number, line in enumerate(content.removeprefix(_MARK).split(b"\n"), start=1):
         if not line.strip(b" \t\r"):
             continue
         where = f"{path}:{number}"
@@ -202,7 +209,7 @@ def _case(record: Mapping[str, Any], where: str) -> Case:
         raise CorpusError(
             f"the id '{_shown(name)}' is not usable",
             where=where,
-            expected="letters, digits and . _ + : - with a letter or digit first",
+            expected="at most 200 of letters, digits and . _ + : - with a letter or digit first",
         )
     data = _data(record, where)
     case = Case(

@@ -1,24 +1,35 @@
-"""What each lane needs on this machine, what is missing, and the one line that installs it."""
+"""What each lane needs on this machine, what is missing, and how to get it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.errors import LaneUnavailable
 from harness.lane import Lane
-from harness.toolchain import Find, Need, Toolchains, check, needs, toolchain_for, which
+from harness.runners import runner_for
+from harness.toolchain import (
+    Find,
+    Need,
+    Toolchains,
+    check,
+    install_line,
+    needs,
+    toolchain_for,
+    which,
+)
 
 
 @dataclass(frozen=True)
 class LaneHealth:
     """One lane here: every need, those that are missing, and how to get them.
 
-    ``obstacle`` says why no package helps: a native lane of another architecture.
+    ``obstacle`` is what no package helps against: a native lane of another architecture, a
+    container engine or a machine that cannot be reached.
     """
 
     lane: Lane
     needs: tuple[Need, ...]
     missing: tuple[Need, ...]
-    obstacle: str | None = None
+    obstacle: LaneUnavailable | None = None
 
     @property
     def available(self) -> bool:
@@ -34,22 +45,28 @@ class LaneHealth:
 def diagnose(
     lanes: Sequence[Lane], toolchains: Toolchains, host: str, find: Find = which
 ) -> tuple[LaneHealth, ...]:
-    """Return the health of every lane, in order; raises :class:`UsageError` for an unknown lane."""
+    """Return the health of every lane, in order; raises :class:`UsageError` for an unknown lane.
+
+    Of a docker or ssh lane that misses no program, the engine or the machine is asked as well.
+    """
     found = []
     for one in lanes:
+        toolchain = toolchain_for(one, toolchains)
+        wanted = needs(one, toolchain, host, find)
+        missing = tuple(need for need in wanted if need.found is None)
         obstacle = None
         try:
             check(one, toolchains, host)
+            if not missing and (one.contained or one.machine is not None):
+                runner_for(one, toolchain, host, find)
         except LaneUnavailable as error:
-            obstacle = error.what
-        wanted = needs(one, toolchain_for(one, toolchains), host, find)
-        missing = tuple(need for need in wanted if need.found is None)
+            obstacle = error
         found.append(LaneHealth(one, wanted, missing, obstacle))
     return tuple(found)
 
 
 def require(lanes: Sequence[Lane], toolchains: Toolchains, host: str, find: Find = which) -> None:
-    """Raise :class:`LaneUnavailable` naming every lane that cannot run here and one install line.
+    """Raise :class:`LaneUnavailable` naming every lane that cannot run here, and every remedy.
 
     A run never goes on with fewer lanes than were asked for.
     """
@@ -57,17 +74,19 @@ def require(lanes: Sequence[Lane], toolchains: Toolchains, host: str, find: Find
     if not ill:
         return
     missing = [need for one in ill for need in one.missing]
-    obstacles = list(dict.fromkeys(one.obstacle for one in ill if one.obstacle))
+    obstacles = list(dict.fromkeys(one.obstacle.what for one in ill if one.obstacle))
     programs = list(dict.fromkeys(need.program for need in missing))
     reasons = [*([f"missing {', '.join(programs)}"] if programs else []), *obstacles]
-    packages = [need.package for need in missing]
     raise LaneUnavailable(
         f"{len(ill)} of {len(lanes)} lanes cannot run here: {'; '.join(reasons)}",
         where=", ".join(one.lane.name for one in ill),
-        remedy=install_line(packages) if packages else "tokparity lanes",
+        remedy="; ".join(remedies(ill)) or "tokparity lanes",
     )
 
 
-def install_line(packages: Iterable[str]) -> str:
-    """Return one command that installs the packages, each once, in alphabetical order."""
-    return f"apt-get install -y {' '.join(sorted(set(packages)))}"
+def remedies(health: Sequence[LaneHealth]) -> list[str]:
+    """Return one install line for everything missing, and the remedy of every obstacle, once."""
+    packages = {need.package for one in health for need in one.missing}
+    lines = [install_line(packages)] if packages else []
+    obstacles = [one.obstacle.remedy for one in health if one.obstacle is not None]
+    return [*lines, *dict.fromkeys(remedy for remedy in obstacles if remedy is not None)]

@@ -4,6 +4,8 @@ Exit codes are the project's public agreement (README, "Exit codes"). Only ``har
 error into an exit; every other module raises.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -42,6 +44,17 @@ class TokparityError(Exception):
         if self.remedy is not None:
             lines.append(f"  remedy: {self.remedy}")
         return "\n".join(lines)
+
+
+@contextmanager
+def placed(where: str | None) -> Iterator[None]:
+    """Say where a mistake stands that was found too deep to know it."""
+    try:
+        yield
+    except TokparityError as error:
+        if error.where is None:
+            error.where = where
+        raise
 
 
 def _rebuild(

@@ -151,7 +151,13 @@ def repeated(
             return result
 
         again = dict(zip(lanes, together(ask, lanes, plan.config.jobs), strict=True))
-        found.append(replace(one, repeats=_unsteady(one, rows, again)))
+        unsteady = _unsteady(one, rows, again)
+        # Lanes that were asked again before, of a run that now adds lanes, keep their finding.
+        repeats = {
+            operation: {**one.repeats.get(operation, {}), **unsteady.get(operation, {})}
+            for operation in {*one.repeats, *unsteady}
+        }
+        found.append(replace(one, repeats=repeats))
     return found
 
 

@@ -91,7 +91,10 @@ def expect(
             if recorded.missing
             else recorded.outcomes
         )
-    document: dict[str, Any] = {"drift": [_in_words(tokenizer, one) for one in drift], "live": missing}
+    document: dict[str, Any] = {
+        "drift": [_in_words(tokenizer, one) for one in drift],
+        "live": missing,
+    }
     store.put(name, document, concatenate(parts))
     return Expected(
         outcomes=dict(zip(wanted, parts, strict=True)),

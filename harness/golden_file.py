@@ -23,6 +23,7 @@ import numpy as np
 
 from harness.corpus import Case
 from harness.errors import GoldenRefused
+from harness.files import read_ordinary
 from harness.outcomes import Ids
 
 Document = dict[str, Any]
@@ -87,7 +88,7 @@ class Golden:
 def read_document(path: Path) -> Document:
     """Return a golden's JSON with all its keys; raises :class:`GoldenRefused`."""
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_ordinary(path))
     except OSError as error:
         raise GoldenRefused(f"cannot be read: {error.strerror}", where=str(path)) from error
     except (ValueError, RecursionError) as error:

@@ -31,6 +31,7 @@ AXES = (
     "endian",
     "cpu",
     "emulator",
+    "container",
     "locale",
     "address-layout",
 )
@@ -50,6 +51,7 @@ _CAUSES = {
     ("endian",): "endianness",
     ("cpu",): "cpu",
     ("emulator",): "emulator",
+    ("container",): "container",
     ("locale",): "locale",
     ("address-layout",): "address-layout",
 }

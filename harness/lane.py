@@ -20,6 +20,8 @@ from harness.errors import UsageError
 
 CHARS = ("default", "signed", "unsigned")
 NATIVE = "native"
+DOCKER = "docker"
+SSH = "ssh-"  # and the name of the machine, as ssh knows it
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*\Z")
 _GLOB = re.compile(r"[*?\[]")
 
@@ -49,6 +51,18 @@ class Lane:
         """The CPU the lane names, or None; a lane that names a CPU is always emulated."""
         kind, _, cpu = self.runner.partition("-")
         return cpu if kind == "qemu" and cpu else None
+
+    @property
+    def contained(self) -> bool:
+        """Whether the lane's probe runs in a container."""
+        return self.runner == DOCKER
+
+    @property
+    def machine(self) -> str | None:
+        """The machine the lane's probe runs on, as ssh knows it, or None for this one."""
+        name = self.runner.removeprefix(SSH)
+        # ssh would read a leading dash as an option.
+        return name if name != self.runner and name and not name.startswith("-") else None
 
 
 def lane(triple: str, char: str, runner: str, variations: Mapping[str, str] | None = None) -> Lane:

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sysconfig
 import threading
@@ -22,6 +23,7 @@ from harness.tools import Tool
 _EDGE = "tokparity-edge "  # ninja's status line of every edge that it ran
 _FULL = ("No space left on device", "Disk quota exceeded", "Read-only file system")
 _DENIED = ("Permission denied",)
+_SCARCE = 32 << 20  # bytes: an optimised, static probe with its objects takes some 10 MB
 _MOST_WORDS = 6000  # characters of a compiler's words that a message carries
 # What a compiler may know of its surroundings. Variables that add search paths or flags (CPATH,
 # LIBRARY_PATH, CXXFLAGS) are left out: the configuration alone decides what is built.
@@ -134,7 +136,7 @@ class Tree:
         return BuildFailed(
             f"{what} does not build:\n{_shortened(words)}{more}",
             where=lane.name,
-            remedy=f"the command was: cd {self._root} && {edge.command}",
+            remedy=f"the command was: cd {self._root} && {edge.command}{_scarcity(self._root)}",
         )
 
 
@@ -188,6 +190,14 @@ def _write_if_other(path: Path, text: str) -> None:
         same = path.is_file() and path.read_bytes() == data
     if not same:
         write_atomically(path, data)
+
+
+def _scarcity(root: Path) -> str:
+    """Warn where the disk is almost full: linkers then fail without a word about it."""
+    free = shutil.disk_usage(root).free
+    if free >= _SCARCE:
+        return ""
+    return f"\n  only {free / 1e6:.1f} MB are free in {root}: {REMEDY}"
 
 
 def _shortened(words: str) -> str:

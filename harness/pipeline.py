@@ -27,11 +27,12 @@ from harness.errors import LaneUnavailable
 from harness.evidence import Evidence, answered, expectations, repeated
 from harness.judgement import questions
 from harness.lane import Lane
+from harness.matrix import neighbours
 from harness.places import bundled, writable
 from harness.plan import Plan, plan_run
 from harness.report.model import Report
 from harness.store import Store
-from harness.toolchain import neighbours, toolchain_for
+from harness.toolchain import toolchain_for
 from harness.verdict import LaneInfo, Question, judge
 from harness.watch import Watch
 
@@ -172,6 +173,11 @@ def _verdict(
         provenance=provenance.collect(job.plan, job.asker, lanes.built, evidence),
         reused=_reused(lanes, evidence),
         command=_command(job.plan.config),
+        called={
+            one.name: _as_typed(str(one.path))
+            for one in job.plan.tokenizers
+            if str(one.path) in job.plan.config.tokenizers
+        },
     )
 
 
@@ -181,7 +187,17 @@ def _command(config: Config) -> tuple[str, ...]:
     if config.file is not None:
         words.append(os.path.relpath(config.file))
     words += [f"--probe-arg={argument}" for argument in config.probe_args]
+    if "corpora" in config.overridden:
+        words += [word for one in config.corpora for word in ("--corpus", _as_typed(one))]
     return tuple(words)
+
+
+def _as_typed(item: str) -> str:
+    """Return a name as it is, and a path such that it reads as one from here."""
+    if not Path(item).is_absolute():
+        return item
+    path = os.path.relpath(item)
+    return path if "/" in path else f"./{path}"
 
 
 def _lane_infos(plan: Plan, lanes: _Lanes, evidence: Sequence[Evidence]) -> list[LaneInfo]:
@@ -192,7 +208,11 @@ def _lane_infos(plan: Plan, lanes: _Lanes, evidence: Sequence[Evidence]) -> list
     for one in evidence:
         for lane, answer in one.answers.items():
             if answer.invalid is not None:
-                broken.setdefault(lane, f"{one.tokenizer.name}: {answer.invalid}")
+                place = one.tokenizer.name
+                if answer.invalid_request is not None:
+                    operation, row = one.sheet.asked(answer.invalid_request)
+                    place += f", {operation} of {plan.case_ids[row]}"
+                broken.setdefault(lane, f"{place}: {answer.invalid}")
     infos = []
     for lane, result in lanes.built.probes.items():
         probe = result if isinstance(result, Probe) else None
@@ -202,7 +222,7 @@ def _lane_infos(plan: Plan, lanes: _Lanes, evidence: Sequence[Evidence]) -> list
                 axes=plan.lanes.axes(lane),
                 probe_sha256=None if probe is None else probe.sha256,
                 control=lane == plan.lanes.control,
-                emulated=not lane.native,
+                emulated=plan.lanes.axes(lane)["emulator"] != "none",
                 invalid=broken.get(lane),
                 status="ran" if probe is not None else "unavailable",
             )
@@ -222,8 +242,8 @@ def _limits(plan: Plan, evidence: Sequence[Evidence]) -> list[str]:
                 "their expected answers are the live oracle's"
             )
         for operation in one.sheet.blocks:
-            silent = [a.lane.name for a in one.answers.values() if not a.offers(operation)]
-            if silent and len(silent) == len(one.answers):
+            heard = [answer for answer in one.answers.values() if answer.invalid is None]
+            if heard and not any(answer.offers(operation) for answer in heard):
                 limits.append(f"{name}: the subject does not offer {operation}: not compared")
     return limits
 

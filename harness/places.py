@@ -21,12 +21,21 @@ def bundled(kind: Kind) -> Path:
 
 
 def default_cache() -> Path:
-    """Return the cache directory: ``$TOKPARITY_CACHE``, else the user's XDG cache."""
+    """Return the cache directory: ``$TOKPARITY_CACHE``, else the user's XDG cache.
+
+    Raises :class:`StorageError` for a user without a home directory.
+    """
     named = os.environ.get("TOKPARITY_CACHE")
     if named:
         return Path(named).absolute()
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache").absolute() / "tokparity"
+    try:
+        return (Path(base) if base else Path.home() / ".cache").absolute() / "tokparity"
+    except RuntimeError as error:
+        raise StorageError(
+            "there is no place for the cache: no HOME is set and this user has none",
+            remedy="name a directory with --cache DIR or $TOKPARITY_CACHE",
+        ) from error
 
 
 def writable(directory: Path, what: str, remedy: str) -> Path:

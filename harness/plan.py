@@ -8,19 +8,16 @@ from pathlib import Path
 from harness import corpus as corpora
 from harness.config import CONTROL_CORPUS, Config
 from harness.corpus import Case, Corpus
-from harness.errors import UsageError
+from harness.errors import UsageError, placed
 from harness.lane import Lane, parse, select
+from harness.matrix import control_of, default_lanes, full_lanes, multiply
 from harness.places import bundled
 from harness.tokenizers import TokenizerFile, resolve, sources
 from harness.toolchain import (
     axes_of,
     check,
-    control_of,
-    default_lanes,
-    full_lanes,
     host_arch,
     load_toolchains,
-    multiply,
     toolchain_for,
 )
 from harness.toolchain_file import Toolchain
@@ -79,10 +76,17 @@ def plan_lanes(config: Config) -> Lanes:
     """Resolve the configured lanes on this host and select among them."""
     host = host_arch()
     toolchains = load_toolchains(config.toolchain_dirs)
-    lanes = select(_matrix(config.lanes, toolchains, host), config.lane_globs or ("*",))
     control = control_of(toolchains, host)
-    for lane in (control, *lanes):
-        check(lane, toolchains, host)
+    if config.subject.command is not None and config.lanes == "default":
+        # It is not built, so it has the one lane it was built for.
+        matrix: tuple[Lane, ...] = (control,)
+    else:
+        with placed(config.place("lanes")):
+            matrix = _matrix(config.lanes, toolchains, host)
+    lanes = select(matrix, config.lane_globs or ("*",))
+    with placed(config.place("lanes")):
+        for lane in (control, *lanes):
+            check(lane, toolchains, host)
     return Lanes(host=host, toolchains=toolchains, control=control, chosen=lanes)
 
 
@@ -111,10 +115,11 @@ def find_tokenizers(config: Config) -> tuple[TokenizerFile, ...]:
         for item in config.tokenizers
         for name in (dict.fromkeys(named) if item == "all" else [item])
     ]
-    found = [
-        resolve(name, _golden_dir(config, name), config.cache) for name in dict.fromkeys(wanted)
-    ]
-    _distinct([one.name for one in found], "tokenizers")
+    with placed(config.place("tokenizers")):
+        found = [
+            resolve(name, _golden_dir(config, name), config.cache) for name in dict.fromkeys(wanted)
+        ]
+        _distinct([one.name for one in found], "tokenizers")
     return tuple(found)
 
 
@@ -137,12 +142,13 @@ def find_corpora(config: Config) -> tuple[Corpus, ...]:
     own = bundled("corpora")
     known = corpora.bundled_names(own)
     paths: dict[Path, None] = {own / f"{CONTROL_CORPUS}.jsonl": None}
-    for item in config.corpora:
-        names = known if item == "bundled" else (item,)
-        for name in names:
-            paths[_corpus_path(name, own, known)] = None
-    loaded = [corpora.load(path) for path in paths]
-    _distinct([one.name for one in loaded], "corpora")
+    with placed(config.place("corpora")):
+        for item in config.corpora:
+            names = known if item == "bundled" else (item,)
+            for name in names:
+                paths[_corpus_path(name, own, known)] = None
+        loaded = [corpora.load(path) for path in paths]
+        _distinct([one.name for one in loaded], "corpora")
     return _only(loaded, config.cases) if config.cases else tuple(loaded)
 
 

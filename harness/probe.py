@@ -31,7 +31,7 @@ from harness.lockstep import Violation, find_violation
 from harness.outcomes import Outcomes, Status, concatenate, from_answers
 from harness.requests import RequestFile
 from harness.runners import Runner
-from harness.runners.spawn import Cancelled, signal_name
+from harness.runners.spawn import Cancelled, Lost, signal_name
 from harness.session import Limits, NoHello, Session, Starter
 from harness.wire import Tail, Wire
 
@@ -83,7 +83,8 @@ def run_lane(
     for this run: a fresh directory in it is the probe's working directory and keeps its stderr.
     ``limits`` defaults to those of the runner. Setting ``cancel`` raises :class:`Cancelled` within
     a fraction of a second. Raises :class:`~harness.errors.LaneUnavailable` where the probe cannot
-    be executed and :class:`~harness.errors.StorageError`. Whatever is raised, no process is left.
+    be executed and :class:`~harness.errors.StorageError`. A lane whose machine or engine is lost on
+    the way is *invalid*, so that the others go on. Whatever is raised, no process is left.
     """
     with storage(scratch):
         cwd = Path(tempfile.mkdtemp(prefix=f"{probe.lane.triple}-", dir=scratch))
@@ -153,7 +154,11 @@ class _Run:
             self._ask_everything()
         except _Broken as broken:
             invalid = broken
-            self._parts = [_all(len(self._requests), Status.UNRESOLVED, broken.why)]
+        except Lost as lost:
+            # Nothing is known of the probe, so nothing of it may be called a crash.
+            invalid = _Broken(lost.what)
+        if invalid is not None:
+            self._parts = [_all(len(self._requests), Status.UNRESOLVED, invalid.why)]
         stderr = self._starter.cwd / "stderr.txt"
         try:
             write_atomically(stderr, self._starter.tail.whole())
@@ -277,8 +282,9 @@ class _Run:
         if self._hello is not None:
             return _Stop(False, none.status, hello=False)
         if not died:
-            words = self._starter.tail.last_words(300)
-            raise _Broken(f"{none.why}; stderr: {shown(words)}" if words else none.why)
+            # What a program says last, as it gives up, is what stopped it.
+            words = self._starter.tail.last_words().splitlines()
+            raise _Broken(f"{none.why}; stderr ends: {shown(words[-1])}" if words else none.why)
         # A loader that dies on one platform is a finding about the subject, not about the harness.
         self._put(_all(len(self._requests), Status.CRASH, f"{none.why}, while loading"))
         return None

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from harness.errors import TokenizerError, UsageError
+from harness.files import read_ordinary
 from harness.validated import Strict, did_you_mean, load_yaml
 
 # The largest tokenizer.json in wide use is 33 MB; no real one comes near this.
@@ -158,9 +159,11 @@ def read(path: Path) -> bytes:
                 where=where,
                 expected=f"at most {LARGEST:,} bytes",
             )
-        data = path.read_bytes()
+        data = read_ordinary(path)
     except OSError as error:
-        raise TokenizerError(f"cannot be read: {error.strerror}", where=where) from error
+        raise TokenizerError(
+            f"cannot be read: {error.strerror}", where=where, expected="a tokenizer.json"
+        ) from error
     if data.startswith(_LFS):
         raise TokenizerError(
             "is a Git LFS pointer, not the file itself",

@@ -1,29 +1,24 @@
-"""What a lane means on this machine: its effective axes, its flags, its needs, and its neighbours.
+"""What a lane means on this machine: its effective axes, its flags and its needs.
 
 The data come from ``toolchains/*.yaml`` (see :mod:`harness.toolchain_file`); nothing here names a
 target. ``host_arch`` is always an argument, so that any host can be reasoned about from any other.
 """
 
-import itertools
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from harness.errors import LaneUnavailable, UsageError
-from harness.lane import CHARS, NATIVE, Lane, lane
+from harness.lane import DOCKER, NATIVE, SSH, Lane, lane
 from harness.toolchain_file import NAMED_APART, Reach, Toolchain, Value, read
 from harness.validated import did_you_mean
 
 Toolchains = Mapping[str, Toolchain]
 Find = Callable[[str], Path | None]
-# The settings that `full` adds to the default matrix, one at a time, to catch what the default
-# settings hide: no optimisation, the most, contraction as gcc does it unasked, a newest CPU.
-_FULL = (("optimisation", "O0"), ("optimisation", "O3"), ("fp-contract", "fast"))
-_FULL_CPU = "max"
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ def toolchain_for(one: Lane, toolchains: Toolchains) -> Toolchain:
     """Return the toolchain of a lane; raises :class:`UsageError` for a triple nobody described."""
     toolchain = toolchains.get(one.triple)
     if toolchain is None:
-        raise _unknown("triple", one.triple, list(toolchains), one)
+        raise unknown_word("triple", one.triple, list(toolchains), one)
     return toolchain
 
 
@@ -95,21 +90,31 @@ def check(one: Lane, toolchains: Toolchains, host: str) -> None:
     apart = {*NAMED_APART, "cpu", "emulator", "arch", "triple"}
     for axis, value in one.variations:
         if axis in apart or axis not in toolchain.axes:
-            raise _unknown("axis", axis, [a for a in toolchain.axes if a not in apart], one)
+            raise unknown_word("axis", axis, [a for a in toolchain.axes if a not in apart], one)
         if value not in toolchain.axes[axis].values:
-            raise _unknown(f"{axis} value", value, list(toolchain.axes[axis].values), one)
-    for axis, (value, meaning) in _settings(one, toolchain).items():
+            raise unknown_word(f"{axis} value", value, list(toolchain.axes[axis].values), one)
+    for axis, (value, meaning) in settings_of(one, toolchain).items():
         for other, needed in meaning.requires.items():
-            if _settings(one, toolchain)[other][0] != needed:
+            if settings_of(one, toolchain)[other][0] != needed:
                 raise UsageError(
                     f"lane '{one.name}' cannot have {axis}={value}",
                     expected=f"{other}={needed} beside it",
-                    remedy=f"name the lane {_with(one, {other: needed}, toolchain).name}",
+                    remedy=f"name the lane {with_settings(one, {other: needed}, toolchain).name}",
                 )
     _check_runner(one, toolchain, host)
 
 
 def _check_runner(one: Lane, toolchain: Toolchain, host: str) -> None:
+    if one.machine is not None:
+        return
+    if one.contained:
+        if toolchain.image is None and settings_of(one, toolchain)["link"][0] == "dynamic":
+            raise UsageError(
+                f"lane '{one.name}' cannot have link=dynamic: an empty image has no libraries",
+                expected=f"image: NAME in the toolchain file of {one.triple}",
+                remedy="leave link=dynamic out; a static probe runs in any image",
+            )
+        return
     emulator = toolchain.emulator
     default = f"qemu-{emulator.cpu}" if emulator else None
     if one.native:
@@ -122,32 +127,35 @@ def _check_runner(one: Lane, toolchain: Toolchain, host: str) -> None:
     if emulator is None:
         raise UsageError(f"lane '{one.name}' is emulated, and {one.triple} names no emulator")
     if one.cpu is None:
-        raise _unknown("runner", one.runner, [NATIVE, f"qemu-{emulator.cpu}"], one)
+        known = [NATIVE, f"qemu-{emulator.cpu}", DOCKER, f"{SSH}HOST"]
+        raise unknown_word("runner", one.runner, known, one)
     if one.cpu not in emulator.cpus:
-        raise _unknown("cpu", one.cpu, emulator.cpus, one)
+        raise unknown_word("cpu", one.cpu, emulator.cpus, one)
 
 
 def axes_of(one: Lane, toolchain: Toolchain, host: str) -> Mapping[str, str]:
     """Return the lane's effective value on every axis: ``default`` is resolved to what it means.
 
     Two lanes with equal axes are the same lane under two names; that is what isolation rests on.
-    ``cpu`` is ``host`` and ``emulator`` is ``none`` where the probe runs on the machine itself.
-    ``host`` is unused today and kept so that a host-dependent axis needs no new signature.
+    ``cpu`` is ``host`` and ``emulator`` is ``none`` where the probe runs on the machine itself;
+    over ssh ``cpu`` is the other machine's name. Which emulator and CPU a container of a foreign
+    architecture gets is the kernel's registration to say: both are then ``binfmt``.
     """
     facts = toolchain.facts
     means = {("char", "default"): facts.char, ("wchar", "default"): facts.wchar}
     axes = {
         axis: means.get((axis, value), value)
-        for axis, (value, _) in _settings(one, toolchain).items()
+        for axis, (value, _) in settings_of(one, toolchain).items()
     }
     axes.setdefault("wchar", facts.wchar)
-    emulator = toolchain.emulator
+    cpu, emulator = _executed_by(one, toolchain, host)
     return MappingProxyType(
         {
             "arch": toolchain.arch,
             **axes,
-            "cpu": one.cpu or "host",
-            "emulator": "none" if one.native or emulator is None else emulator.program,
+            "container": DOCKER if one.contained else "none",
+            "cpu": cpu,
+            "emulator": emulator,
             "endian": toolchain.endian,
             "libc": facts.libc,
             "long-double": str(facts.long_double_bits),
@@ -156,16 +164,32 @@ def axes_of(one: Lane, toolchain: Toolchain, host: str) -> Mapping[str, str]:
     )
 
 
+def _executed_by(one: Lane, toolchain: Toolchain, host: str) -> tuple[str, str]:
+    """Return the axes ``cpu`` and ``emulator``."""
+    if one.machine is not None:
+        return one.machine, "none"
+    if one.contained and toolchain.arch != host:
+        return "binfmt", "binfmt"
+    if one.cpu is None or toolchain.emulator is None:
+        return "host", "none"
+    return one.cpu, toolchain.emulator.program
+
+
+def emulated(one: Lane, toolchain: Toolchain, host: str) -> bool:
+    """Whether a program, and no processor, executes the lane's probe."""
+    return axes_of(one, toolchain, host)["emulator"] != "none"
+
+
 def reach(one: Lane, toolchain: Toolchain, host: str) -> Reach:
     """Return how the lane's compiler is reached from a host."""
-    compiler = toolchain.compilers[_settings(one, toolchain)["compiler"][0]]
+    compiler = toolchain.compilers[settings_of(one, toolchain)["compiler"][0]]
     return compiler.native if toolchain.arch == host else compiler.cross
 
 
 def flags_for(one: Lane, toolchain: Toolchain, host: str) -> Flags:
     """Return a lane's compiler and the flags its axes ask for, in alphabetical order of axis."""
     how = reach(one, toolchain, host)
-    settings = [meaning for _, meaning in _settings(one, toolchain).values()]
+    settings = [meaning for _, meaning in settings_of(one, toolchain).values()]
     return Flags(
         compiler=how.needs[0].program,
         compile=(*how.flags, *(flag for value in settings for flag in value.flags)),
@@ -179,154 +203,34 @@ def needs(one: Lane, toolchain: Toolchain, host: str, find: Find = which) -> tup
         (need.program, need.package, "compiles it") for need in reach(one, toolchain, host).needs
     ]
     emulator = toolchain.emulator
-    if not one.native and emulator is not None:
+    if one.cpu is not None and emulator is not None:
         wanted.append((emulator.program, emulator.package, "runs it"))
+    if one.machine is not None:
+        wanted.append(("ssh", "openssh-client", "reaches its machine"))
     return tuple(Need(program, find(program), package, why) for program, package, why in wanted)
 
 
-def default_runner(toolchain: Toolchain, host: str) -> str:
-    """Return ``native`` on a host of the target's arch, else its emulator with the default CPU.
-
-    Raises :class:`UsageError` for a foreign target that names no emulator.
-    """
-    if toolchain.arch == host:
-        return NATIVE
-    if toolchain.emulator is None:
-        raise UsageError(f"{toolchain.triple} names no emulator, and this machine is {host}")
-    return f"qemu-{toolchain.emulator.cpu}"
+def install_line(packages: Iterable[str]) -> str:
+    """Return one command that installs the packages, each once, in alphabetical order."""
+    return f"apt-get install -y {' '.join(sorted(set(packages)))}"
 
 
-def default_lanes(toolchains: Toolchains, host: str) -> tuple[Lane, ...]:
-    """Return every triple × char {default, signed, unsigned}, the host's own triple first."""
-    return tuple(
-        lane(toolchain.triple, char, default_runner(toolchain, host))
-        for toolchain in _own_first(toolchains, host)
-        for char in CHARS
-    )
-
-
-def full_lanes(toolchains: Toolchains, host: str) -> tuple[Lane, ...]:
-    """Return the default lanes and, of each triple, one lane for every setting worth the time."""
-    more: list[Lane] = []
-    for toolchain in _own_first(toolchains, host):
-        base = lane(toolchain.triple, "default", default_runner(toolchain, host))
-        more += [
-            _with(base, {axis: value}, toolchain)
-            for axis, value in _FULL
-            if value in toolchain.axes[axis].values
-        ]
-        if toolchain.emulator is not None and _FULL_CPU in toolchain.emulator.cpus:
-            more.append(lane(toolchain.triple, "default", f"qemu-{_FULL_CPU}"))
-    return (*default_lanes(toolchains, host), *more)
-
-
-def multiply(
-    axes: Mapping[str, Sequence[str]], toolchains: Toolchains, host: str
-) -> tuple[Lane, ...]:
-    """Return every combination of the given values; an axis not given keeps its default.
-
-    The keys are ``triple``, ``char``, ``runner`` and any axis of the toolchains. Each combination
-    is checked, and one that cannot be expressed is refused, never dropped.
-    """
-    known = {"triple", "char", "runner"}.union(*(t.axes for t in toolchains.values()))
-    for axis, values in axes.items():
-        if axis not in known:
-            close = did_you_mean(axis, sorted(known))
-            raise UsageError(
-                f"unknown axis '{axis}'",
-                where="lanes",
-                expected=f"one of {', '.join(sorted(known))}",
-                remedy=f"did you mean '{close}'?" if close else None,
-            )
-        if not values:
-            raise UsageError("has no value", where=f"lanes.{axis}", expected="at least one value")
-    triples = axes.get("triple") or [t.triple for t in _own_first(toolchains, host)]
-    others = {axis: values for axis, values in axes.items() if axis not in ("triple", "runner")}
-    found: dict[Lane, None] = {}
-    for triple in triples:
-        toolchain = toolchain_for(Lane(triple, "default", NATIVE), toolchains)
-        runners = axes.get("runner") or [default_runner(toolchain, host)]
-        for runner, *picked in itertools.product(runners, *others.values()):
-            settings = dict(zip(others, picked, strict=True))
-            char = settings.pop("char", "default")
-            if char not in CHARS:
-                raise _unknown("char", char, list(CHARS), None)
-            bare = lane(triple, char, runner)
-            # Checked as written first, since a wrong word must not vanish into a default.
-            check(lane(triple, char, runner, settings), toolchains, host)
-            found[_with(bare, settings, toolchain)] = None
-    return tuple(found)
-
-
-def neighbours(one: Lane, toolchain: Toolchain, host: str) -> tuple[Lane, ...]:
-    """Return the lanes one change away from ``one`` that this toolchain can express here.
-
-    A value that requires another axis brings that axis with it. A neighbour with the same effective
-    axes would separate nothing and is left out. A native lane's neighbours include it under the
-    emulator, and an emulated one's include each other CPU named in ``full`` and the default.
-    """
-    here = axes_of(one, toolchain, host)
-    found: dict[Lane, None] = {}
-    for candidate in _changed(one, toolchain, host):
-        if axes_of(candidate, toolchain, host) != here:
-            found[candidate] = None
-    return tuple(found)
-
-
-def control_of(toolchains: Toolchains, host: str) -> Lane:
-    """Return the control, the host's triple with nothing said; raises :class:`LaneUnavailable`."""
-    for toolchain in toolchains.values():
-        if toolchain.arch == host:
-            return lane(toolchain.triple, "default", NATIVE)
-    raise LaneUnavailable(
-        f"no toolchain describes this machine's architecture, {host}",
-        expected=f"one of {', '.join(sorted(t.arch for t in toolchains.values()))}",
-        remedy="add a file TRIPLE.yaml to a directory named under toolchains:",
-    )
-
-
-def _changed(one: Lane, toolchain: Toolchain, host: str) -> Iterator[Lane]:
-    for char in CHARS:
-        yield lane(one.triple, char, one.runner, dict(one.variations))
-    emulator = toolchain.emulator
-    runners = [NATIVE] if toolchain.arch == host else []
-    if emulator is not None:
-        runners += [f"qemu-{emulator.cpu}"]
-        runners += [f"qemu-{_FULL_CPU}"] if _FULL_CPU in emulator.cpus else []
-    for runner in runners:
-        yield lane(one.triple, one.char, runner, dict(one.variations))
-    for axis, values in toolchain.axes.items():
-        if axis in NAMED_APART:
-            continue
-        for value, meaning in values.values.items():
-            changed = _with(one, {**meaning.requires, axis: value}, toolchain)
-            # The change may take away what another setting of the lane requires.
-            if all(
-                _settings(changed, toolchain)[other][0] == needed
-                for _, kept in _settings(changed, toolchain).values()
-                for other, needed in kept.requires.items()
-            ):
-                yield changed
-
-
-def _with(one: Lane, settings: Mapping[str, str], toolchain: Toolchain) -> Lane:
+def with_settings(one: Lane, settings: Mapping[str, str], toolchain: Toolchain) -> Lane:
     """Return ``one`` with settings changed; a default is not spelt out in a lane's name."""
     merged = {**dict(one.variations), **settings}
     spelt = {a: v for a, v in merged.items() if v != toolchain.axes[a].default}
     return lane(one.triple, one.char, one.runner, spelt)
 
 
-def _settings(one: Lane, toolchain: Toolchain) -> dict[str, tuple[str, Value]]:
+def settings_of(one: Lane, toolchain: Toolchain) -> dict[str, tuple[str, Value]]:
+    """Return the name and meaning of the lane's value on every axis of the toolchain."""
     chosen = {**dict(one.variations), "char": one.char}
     names = {axis: chosen.get(axis, values.default) for axis, values in toolchain.axes.items()}
     return {axis: (name, toolchain.axes[axis].values[name]) for axis, name in sorted(names.items())}
 
 
-def _own_first(toolchains: Toolchains, host: str) -> list[Toolchain]:
-    return sorted(toolchains.values(), key=lambda one: (one.arch != host, one.triple))
-
-
-def _unknown(kind: str, word: str, known: Sequence[str], one: Lane | None) -> UsageError:
+def unknown_word(kind: str, word: str, known: Sequence[str], one: Lane | None) -> UsageError:
+    """Return the error for a word that is none of ``known``, with the nearest of them."""
     close = did_you_mean(word, list(known))
     return UsageError(
         f"unknown {kind} '{word}'" + (f" in lane '{one.name}'" if one else ""),

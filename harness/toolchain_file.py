@@ -87,7 +87,7 @@ class Emulator(Strict):
 
 
 class Toolchain(Strict):
-    """One target triple."""
+    """One target triple, and the container image its docker lanes run in."""
 
     triple: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*$")
     arch: str
@@ -96,6 +96,8 @@ class Toolchain(Strict):
     compilers: dict[str, Compiler] = Field(min_length=1)
     axes: dict[str, Axis]
     emulator: Emulator | None = None
+    # Of docker lanes: an image the engine already has. None is an image with nothing in it.
+    image: str | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

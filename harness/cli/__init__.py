@@ -4,19 +4,20 @@ Every command is a module of this package, imported when it is asked for: ``tokp
 not pay for what ``tokparity run`` needs.
 """
 
+import errno
 import importlib
 import os
 import signal
 import sys
 import tempfile
 import traceback
-from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from harness import __version__
-from harness.errors import TokparityError
+from harness.cli import streams
+from harness.errors import StorageError, TokparityError
 
 COMMANDS = {
     "run": "Compare the subject on every lane, with itself and with the oracle.",
@@ -27,6 +28,20 @@ COMMANDS = {
 }
 BUG = 70
 INTERRUPTED = 130
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# What the system may refuse anybody at any moment: no fault of ours, and nothing to report.
+_REFUSED = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.EAGAIN,
+}
 
 
 class _Lazy(click.Group):
@@ -46,6 +61,13 @@ class _Lazy(click.Group):
         command: click.Command = module.command
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
+        """Run a command; click itself would make exit 1, a divergence, of a reader that is gone."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise streams.failure(error) from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any."""
         del ctx
@@ -61,14 +83,26 @@ def tokparity() -> None:
 
 def main() -> NoReturn:
     """Run the command line; turn every outcome into one of the documented exit codes."""
-    # A supervisor's TERM must leave as little behind as a person's Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    streams.prepare()
+    # A supervisor's TERM or a terminal that goes must leave as little behind as Ctrl-C does.
+    for number in _ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it for SIGHUP
+            signal.signal(number, _interrupt)
     sys.exit(_outcome())
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """End the run in order, once: an impatient second Ctrl-C must not cut the cleaning short."""
+    del number, frame
+    for ending in _ENDING:
+        signal.signal(ending, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _outcome() -> int:
     try:
         code = tokparity.main(standalone_mode=False)
+        streams.flush()
         return code if isinstance(code, int) else 0
     except TokparityError as error:
         _complain(str(error))
@@ -81,11 +115,13 @@ def _outcome() -> int:
     except (KeyboardInterrupt, click.Abort):
         _complain("interrupted; what was finished is kept and will be reused")
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has gone, as in `tokparity lanes | head -1`.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except streams.ReaderGone:
         return 128 + signal.SIGPIPE
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _REFUSED:
+            place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+            _complain(f"{place}the system refuses: {error.strerror}")
+            return StorageError.exit_code
         _complain(_bug(error))
         return BUG
 
@@ -94,15 +130,19 @@ def _complain(words: str) -> None:
     from harness.report.escape import terminal
 
     shown = "\n".join(terminal(line) for line in words.splitlines())
-    print(f"tokparity: {shown}", file=sys.stderr)
+    streams.complain(f"tokparity: {shown}")
 
 
 def _bug(error: Exception) -> str:
-    handle, name = tempfile.mkstemp(prefix="tokparity-bug-", suffix=".txt")
-    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-        traceback.print_exception(error, file=file)
+    try:
+        handle, name = tempfile.mkstemp(prefix="tokparity-bug-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            traceback.print_exception(error, file=file)
+        details = f"the details are in {name}"
+    except OSError as refused:
+        details = f"the details cannot be written: {refused.strerror}"
     return (
         f"a bug in tokparity: {type(error).__name__}: {error}\n"
-        f"  the details are in {Path(name)}\n"
-        "  remedy: please report it with that file; the subject is not to blame"
+        f"  {details}\n"
+        "  remedy: please report it with those details; the subject is not to blame"
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from harness.cli.options import CACHE, CONFIG, CORPUS, JSON, TOKENIZER, configured, options
+from harness.cli.streams import print_out
 from harness.golden import bless
 from harness.oracle import Oracle
 from harness.plan import find_corpora, find_tokenizers
@@ -44,7 +45,7 @@ def command(
             }
         )
         if not as_json:
-            print(f"{tokenizer.name}: {len(done.added)} added, {done.kept} kept: {path}")
+            print_out(f"{tokenizer.name}: {len(done.added)} added, {done.kept} kept: {path}")
     if as_json:
-        print(json.dumps(rows, indent=2))
+        print_out(json.dumps(rows, indent=2))
     return 0

@@ -1,4 +1,4 @@
-"""``tokparity doctor``: what is here, what is missing, and the install line."""
+"""``tokparity doctor``: what is here, what is missing, and how to get it."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,11 @@ import click
 from tabulate import tabulate
 
 from harness.cli.options import CONFIG, JSON, LANES, configured, options
-from harness.doctor import LaneHealth, diagnose, install_line
+from harness.cli.streams import print_out
+from harness.doctor import LaneHealth, diagnose, remedies
 from harness.errors import LaneUnavailable
 from harness.plan import plan_lanes
+from harness.toolchain import install_line
 
 
 @click.command(name="doctor")
@@ -21,19 +23,27 @@ def command(config: Path | None, lane_globs: tuple[str, ...], as_json: bool) -> 
     """
     lanes = plan_lanes(configured(config, lane_globs=lane_globs))
     health = diagnose(lanes.chosen, lanes.toolchains, lanes.host)
-    missing = {need.package for one in health for need in one.missing}
-    line = install_line(missing) if missing else None
+    well = all(one.available for one in health)
     if as_json:
-        print(json.dumps({"lanes": [_as_json(one) for one in health], "install": line}, indent=2))
+        packages = {need.package for one in health for need in one.missing}
+        line = install_line(packages) if packages else None
+        print_out(
+            json.dumps({"lanes": [_as_json(one) for one in health], "install": line}, indent=2)
+        )
     else:
-        print(tabulate([_row(one) for one in health], headers=["lane", "state", "here", "missing"]))
-        print(f"\nto get what is missing, as root:\n{line}" if line else "\nnothing is missing")
-    return LaneUnavailable.exit_code if missing else 0
+        print_out(
+            tabulate([_row(one) for one in health], headers=["lane", "state", "here", "missing"])
+        )
+        ways = "\n".join(remedies(health))
+        print_out("\nnothing is missing" if well else f"\nto get what is missing:\n{ways}")
+    return 0 if well else LaneUnavailable.exit_code
 
 
 def _row(one: LaneHealth) -> list[str]:
     here = [str(need.found) for need in one.needs if need.found is not None]
     missing = [f"{need.program} ({need.why}; package {need.package})" for need in one.missing]
+    if one.obstacle is not None:
+        missing.append(one.obstacle.what)
     state = "ready" if one.available else "not here"
     return [one.lane.name, state, ", ".join(here), ", ".join(missing)]
 
@@ -42,6 +52,8 @@ def _as_json(one: LaneHealth) -> dict[str, object]:
     return {
         "name": one.lane.name,
         "available": one.available,
+        "obstacle": None if one.obstacle is None else one.obstacle.what,
+        "remedy": None if one.obstacle is None else one.obstacle.remedy,
         "needs": [
             {
                 "program": need.program,

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from harness.cli.options import CACHE, JSON, QUIET, configured, options
+from harness.cli.streams import print_out
 from harness.errors import UsageError
 from harness.fetch import fetch
 from harness.places import writable
@@ -47,7 +48,7 @@ def command(
         found = fetch(known[name], settings.cache, say)
         rows.append({"name": found.name, "sha256": found.sha256, "path": str(found.path)})
         if not as_json:
-            print(f"{found.name}  {found.sha256}  {found.path}")
+            print_out(f"{found.name}  {found.sha256}  {found.path}")
     if as_json:
-        print(json.dumps(rows, indent=2))
+        print_out(json.dumps(rows, indent=2))
     return 0

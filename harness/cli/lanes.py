@@ -7,6 +7,7 @@ import click
 from tabulate import tabulate
 
 from harness.cli.options import CONFIG, JSON, LANES, configured, options
+from harness.cli.streams import print_out
 from harness.plan import plan_lanes
 
 # What a person compares lanes by; `--json` has every axis.
@@ -24,12 +25,12 @@ def command(config: Path | None, lane_globs: tuple[str, ...], as_json: bool) -> 
             {"name": lane.name, "axes": dict(axes[lane]), "control": lane == lanes.control}
             for lane in lanes.chosen
         ]
-        print(json.dumps(rows, indent=2))
+        print_out(json.dumps(rows, indent=2))
         return 0
     table = [
         [lane.name + (" (control)" if lane == lanes.control else "")]
         + [axes[lane].get(axis, "") for axis in SHOWN]
         for lane in lanes.chosen
     ]
-    print(tabulate(table, headers=["lane", *SHOWN], disable_numparse=True))
+    print_out(tabulate(table, headers=["lane", *SHOWN], disable_numparse=True))
     return 0

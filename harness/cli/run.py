@@ -1,6 +1,5 @@
 """``tokparity run``: the main job."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -18,6 +17,7 @@ from harness.cli.options import (
     options,
 )
 from harness.cli.progress import watching
+from harness.cli.streams import complain, print_out
 from harness.config import Config
 from harness.pipeline import run
 from harness.places import writable
@@ -78,10 +78,12 @@ def command(
         writable(settings.out, "report directory", "name another directory with --out DIR")
     with watching(quiet=quiet) as watch:
         report = run(settings, watch)
-    print(json.dumps(report) if as_json else text.render(report))
-    if as_json:
-        print(text.render(report), file=sys.stderr)
+    # The files first: they must not depend on whether anybody reads what is printed.
     _write(report, settings)
+    shown = text.render(report)
+    print_out(json.dumps(report) if as_json else shown)
+    if as_json:
+        complain(shown)
     return report.exit
 
 

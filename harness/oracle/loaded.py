@@ -104,7 +104,9 @@ def _refusal(data: bytes, where: str, words: str) -> TokenizerError:
             remedy="copy or fetch it again",
         )
     except RecursionError:
-        return TokenizerError(f"is nested too deeply for {version}", where=where)
+        return TokenizerError(
+            f"is nested too deeply for {version}", where=where, expected="a tokenizer.json"
+        )
     except ValueError as error:  # not UTF-8, or an integer of more digits than Python converts
         return TokenizerError(f"is not JSON: {error}", where=where)
     if not isinstance(parsed.get("model"), dict):

@@ -52,6 +52,7 @@ def to_dict(report: Report) -> dict[str, Any]:
             for policy in report.policies
         ],
         "command": list(report.command),
+        "called": dict(report.called),
     }
 
 
@@ -115,6 +116,7 @@ def from_dict(document: Mapping[str, Any]) -> Report:
             reused=tuple(document.get("reused", ())),
             policies=tuple(_policy(one) for one in document.get("byte_policies", ())),
             command=tuple(document.get("command", ("tokparity", "run"))),
+            called=dict(document.get("called", {})),
         )
     except KeyError as missing:
         raise UsageError(f"the report lacks the field {missing}", expected=SCHEMA) from None

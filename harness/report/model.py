@@ -122,7 +122,8 @@ class Report:
 
     ``invalid`` says why the instrument is not to be believed, ``drift`` where the installed oracle
     no longer reproduces the goldens, ``reused`` what was not done again, ``command`` the words that
-    start this run, to which the report adds a case to show it again.
+    start this run, to which the report adds a case to show it again; ``called`` what stands for a
+    tokenizer there, where that is not its name.
     """
 
     verdict: str
@@ -137,3 +138,4 @@ class Report:
     reused: tuple[str, ...] = ()
     policies: tuple[Policy, ...] = ()
     command: tuple[str, ...] = ("tokparity", "run")
+    called: Mapping[str, str] = field(default_factory=dict)

@@ -135,7 +135,8 @@ def _refuted(refuted: Sequence[Mapping[str, Any]], show: Show) -> list[str]:
             words += f": {show(str(one['note']))}"
         told.append(words)
     if len(refuted) > _REFUTED:
-        told.append(f"refuted besides: {len(refuted) - _REFUTED} hypotheses")
+        more = len(refuted) - _REFUTED
+        told.append(f"refuted besides: {more} {'hypothesis' if more == 1 else 'hypotheses'}")
     return told
 
 
@@ -177,7 +178,8 @@ def again(finding: Finding, report: Report) -> str | None:
         return None
     groups = finding.evidence.get("groups") or [[first.lane]]
     lanes = list(dict.fromkeys([first.lane, *(group[0] for group in groups if group)]))
-    words = [*report.command, "--tokenizer", finding.tokenizer, "--case", first.case]
+    tokenizer = report.called.get(finding.tokenizer, finding.tokenizer)
+    words = [*report.command, "--tokenizer", tokenizer, "--case", first.case]
     for lane in lanes:
         words += ["--lanes", lane]
     return " ".join(shell(word) for word in words)

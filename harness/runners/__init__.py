@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from harness.doctor import install_line
 from harness.errors import LaneUnavailable
 from harness.lane import Lane
 from harness.runners.native import Native
 from harness.runners.qemu import Qemu
 from harness.runners.spawn import Running
-from harness.toolchain import Find, axes_of, which
+from harness.toolchain import Find, axes_of, install_line, which
 from harness.toolchain_file import Toolchain
 
 __all__ = ["Runner", "Running", "runner_for"]
@@ -35,11 +34,27 @@ class Runner(Protocol):
         """Return what is really executed for a probe's command."""
 
     def start(self, command: Sequence[str], *, stdin: int, cwd: Path) -> Running:
-        """Start a probe; raises :class:`LaneUnavailable` where it cannot be executed."""
+        """Start a probe; raises :class:`LaneUnavailable` where it cannot be executed.
+
+        ``stdin`` is a file at its place, or a pipe, and stays the caller's to close. Raises
+        :class:`~harness.runners.spawn.Lost` where its machine or engine is there no more.
+        """
 
 
 def runner_for(lane: Lane, toolchain: Toolchain, host: str, find: Find = which) -> Runner:
-    """Return a lane's runner; raises :class:`LaneUnavailable` where its emulator is missing."""
+    """Return a lane's runner; raises :class:`LaneUnavailable` where there is none.
+
+    That is where its emulator is missing, its container engine or its machine does not answer.
+    """
+    # Their libraries take a third of a second to import, and few runs have such a lane.
+    if lane.contained:
+        from harness.runners import docker
+
+        return docker.connect(lane, toolchain, host)
+    if lane.machine is not None:
+        from harness.runners import ssh
+
+        return ssh.connect(lane, toolchain)
     if lane.native or toolchain.emulator is None or lane.cpu is None:
         return Native()
     emulator = toolchain.emulator

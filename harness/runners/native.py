@@ -30,9 +30,13 @@ class Native:
 
 def _processor() -> str:
     try:
-        text = Path("/proc/cpuinfo").read_text(errors="replace")
+        return processor(Path("/proc/cpuinfo").read_text(errors="replace"))
     except OSError:
         return "unknown"
+
+
+def processor(text: str) -> str:
+    """Return what a ``/proc/cpuinfo`` says the processor is."""
     # x86 names its model; arm64 numbers its implementer and part.
     wanted = ("model name", "CPU implementer", "CPU part")
     found: dict[str, str] = {}

@@ -17,9 +17,10 @@ import resource
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from harness.errors import LaneUnavailable
 
@@ -30,8 +31,33 @@ class Cancelled(Exception):
     """The run was asked to stop; whatever was started has been ended."""
 
 
-class Running:
+class Lost(LaneUnavailable):
+    """What carried the probe is gone, its machine or its engine: nothing is known of the probe."""
+
+
+class Running(Protocol):
     """One started probe. ``stdout`` and ``stderr`` are file descriptors of pipes to read from."""
+
+    @property
+    def stdout(self) -> int:
+        """The reading end of what it prints."""
+
+    @property
+    def stderr(self) -> int:
+        """The reading end of what else it prints."""
+
+    def wait(self, seconds: float) -> int | None:
+        """Return the exit status, negative for the signal it died of, or None while it lives.
+
+        Raises :class:`Lost` where that cannot be known any more.
+        """
+
+    def kill(self) -> None:
+        """End the probe with everything it started, and close the pipes. May be repeated."""
+
+
+class Process:
+    """A probe that is a process of this machine."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdout is not None and process.stderr is not None  # noqa: S101
@@ -39,11 +65,7 @@ class Running:
         self._out, self._err = process.stdout, process.stderr
         self.stdout = self._out.fileno()
         self.stderr = self._err.fileno()
-        for pipe in (self.stdout, self.stderr):
-            os.set_blocking(pipe, False)
-        # Fewer, larger reads; a system that grants no larger pipe serves as well.
-        with suppress(OSError):
-            fcntl.fcntl(self.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        ready_to_read(self.stdout, self.stderr)
 
     @property
     def pid(self) -> int:
@@ -75,24 +97,38 @@ class Running:
             pipe.close()
 
 
-def start(argv: Sequence[str], *, stdin: int, cwd: Path) -> Running:
+def ready_to_read(stdout: int, stderr: int) -> None:
+    """Make the reading ends of a probe's pipes what :class:`~harness.wire.Wire` expects."""
+    for pipe in (stdout, stderr):
+        os.set_blocking(pipe, False)
+    # Fewer, larger reads; a system that grants no larger pipe serves as well.
+    with suppress(OSError):
+        fcntl.fcntl(stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+
+def start(
+    argv: Sequence[str], *, stdin: int, cwd: Path, more: Mapping[str, str] | None = None
+) -> Process:
     """Start a program with the fixed environment and pipes for stdout and stderr.
 
-    Raises :class:`LaneUnavailable` where it cannot be executed.
+    ``more`` is what the environment of a program that is no probe has besides. Raises
+    :class:`LaneUnavailable` where it cannot be executed.
     """
     _no_core_files()
     try:
-        process = _popen(argv, stdin=stdin, cwd=cwd)
+        process = _popen(argv, stdin=stdin, cwd=cwd, env={**environment(), **(more or {})})
     except OSError as error:
         raise LaneUnavailable(
             f"cannot be executed: {error.strerror}",
             where=argv[0],
             expected="a program for this lane",
         ) from error
-    return Running(process)
+    return Process(process)
 
 
-def _popen(argv: Sequence[str], *, stdin: int, cwd: Path) -> "subprocess.Popen[bytes]":
+def _popen(
+    argv: Sequence[str], *, stdin: int, cwd: Path, env: Mapping[str, str]
+) -> "subprocess.Popen[bytes]":
     for attempt in range(50):
         try:
             process = subprocess.Popen(
@@ -101,7 +137,7 @@ def _popen(argv: Sequence[str], *, stdin: int, cwd: Path) -> "subprocess.Popen[b
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
-                env=environment(),
+                env=env,
                 start_new_session=True,
                 bufsize=0,
             )

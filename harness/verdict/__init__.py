@@ -5,6 +5,7 @@ built or run; 5 the installed oracle no longer reproduces the goldens; 1 a diver
 declared deviation covers, or a declared one that is gone; 0 parity.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -67,6 +68,7 @@ def judge(
     provenance: Mapping[str, Any] = MappingProxyType({}),
     reused: Sequence[str] = (),
     command: Sequence[str] = ("tokparity", "run"),
+    called: Mapping[str, str] = MappingProxyType({}),
 ) -> Report:
     """Return the report of a run.
 
@@ -88,7 +90,7 @@ def judge(
     if distrusted:
         answers = [replace(one, claims=[]) for one in answers]
     elif not any(_compared(one) for one in answers):
-        invalid.append("nothing was compared")
+        invalid.append(": ".join(("nothing was compared", *_said_instead(answers))))
     else:
         for one in answers:
             declare(one, deviations, control)
@@ -110,7 +112,19 @@ def judge(
         reused=tuple(reused),
         policies=tuple(_policies(questions)),
         command=tuple(command),
+        called=dict(called),
     )
+
+
+def _said_instead(answers: Sequence[Answer]) -> list[str]:
+    """Return what the subject itself said of it most, such as why it refuses the tokenizer."""
+    words = Counter(
+        f"{one.question.tokenizer}: {note}"
+        for one in answers
+        for outcomes in one.question.observed.values()
+        for note in outcomes.notes.values()
+    )
+    return [note for note, _ in words.most_common(1)]
 
 
 def _answers(questions: Sequence[Question], control: str | None) -> list[Answer]:

@@ -1,5 +1,6 @@
 """What the integration tests share: the command itself, run as a user runs it, and one cache."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.integration.clone import Clone
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TOKPARITY = Path(sys.executable).with_name("tokparity")
@@ -44,6 +47,23 @@ def _cache(worker: str, base: Path) -> Path:
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     return _cache(worker_id, tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="session")
+def real_tokenizers(cache: Path, tokparity: Command) -> Path:
+    """The session's cache with every real tokenizer in it, fetched once whatever the workers."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with cache.with_name("fetching.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = tokparity("fetch", "all")
+    assert done.code == 0, done.err
+    return cache
+
+
+@pytest.fixture
+def clone(tmp_path: Path, cache: Path) -> Clone:
+    """A copy of this tree as a clone has it, with an environment already made; see ``Clone``."""
+    return Clone.of(REPOSITORY, tmp_path / "clone", cache)
 
 
 @pytest.fixture(scope="session")

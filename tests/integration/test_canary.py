@@ -7,8 +7,9 @@ import pytest
 
 from harness.canary import CanaryResult, check_canaries, invalid_lanes
 from harness.lane import Lane, parse
+from harness.matrix import default_lanes
 from harness.runners.spawn import Cancelled
-from harness.toolchain import axes_of, default_lanes, host_arch, load_toolchains
+from harness.toolchain import axes_of, host_arch, load_toolchains
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLCHAINS = load_toolchains([ROOT / "toolchains"])

@@ -10,6 +10,7 @@ HARNESS = Path(__file__).resolve().parents[2] / "harness"
 RANKS = {
     "values": {
         "errors",
+        "files",
         "corpus",
         "lane",
         "outcomes",
@@ -44,6 +45,7 @@ RANKS = {
         "build_inputs",
         "hello",
         "lockstep",
+        "matrix",
         "ninja_file",
         "ninja_run",
         "judgement",

@@ -303,6 +303,9 @@ def test_a_finding_says_what_where_why_and_how_to_see_it_again() -> None:
         f"tokparity run word --tokenizer word --case smoke/word --lanes {LANES[0]} --lanes word"
     )
     assert command in shown
+    # A tokenizer that is a file is called as one: its name means nothing to another run.
+    called = text.render(report(called={"word": "my/tokenizer.json"}))
+    assert command.replace("--tokenizer word", "--tokenizer my/tokenizer.json") in called
 
 
 def test_an_answer_that_ends_early_and_a_byte_of_decode() -> None:

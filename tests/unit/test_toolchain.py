@@ -5,21 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from harness.doctor import diagnose, install_line, require
+from harness.doctor import diagnose, require
 from harness.errors import LaneUnavailable, UsageError
 from harness.lane import Lane, lane, parse
+from harness.matrix import control_of, default_lanes, full_lanes, multiply, neighbours
 from harness.toolchain import (
     Toolchains,
     axes_of,
     check,
-    control_of,
-    default_lanes,
+    emulated,
     flags_for,
-    full_lanes,
+    install_line,
     load_toolchains,
-    multiply,
     needs,
-    neighbours,
     toolchain_for,
 )
 
@@ -83,6 +81,7 @@ def test_axes_are_effective(toolchains: Toolchains) -> None:
         "arch": "x86_64",
         "char": "signed",
         "compiler": "gcc",
+        "container": "none",
         "cpu": "host",
         "emulator": "none",
         "endian": "little",
@@ -164,6 +163,9 @@ def test_clang_reaches_a_foreign_target_by_name(toolchains: Toolchains) -> None:
         (f"{X86}/default/native/fp-contract=of", "fp-contract value", "off"),
         (f"{X86}/default/nativ", "runner", "native"),
         (f"{X86}/default/qemu", "runner", None),
+        (f"{X86}/default/dokcer", "runner", "docker"),
+        (f"{X86}/default/ssh-", "runner", None),
+        (f"{X86}/default/ssh--V", "runner", None),
         (f"{X86}/default/qemu-nehalem", "cpu", "Nehalem"),
         (f"{ARM}/default/qemu-cortex-a35x", "cpu", "cortex-a35"),
         (f"{X86}/default/native/cpu=max", "axis", None),
@@ -192,6 +194,57 @@ def test_native_is_for_the_hosts_own_arch(toolchains: Toolchains) -> None:
         check(parse(f"{ARM}/signed/native"), toolchains, "x86_64")
     assert caught.value.remedy == f"{ARM}/signed/qemu-cortex-a53"
     check(parse(f"{ARM}/signed/native"), toolchains, "aarch64")
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_docker_lane_is_emulated_only_where_it_is_foreign(
+    toolchains: Toolchains, host: str
+) -> None:
+    for triple, toolchain in toolchains.items():
+        one = parse(f"{triple}/default/docker")
+        check(one, toolchains, host)
+        axes = axes_of(one, toolchain, host)
+        own = toolchain.arch == host
+        assert axes["container"] == "docker"
+        assert axes["emulator"] == ("none" if own else "binfmt")
+        assert axes["cpu"] == ("host" if own else "binfmt")
+        assert emulated(one, toolchain, host) != own
+        # Its engine is asked for by itself; no program of this machine is needed to reach it.
+        assert [need.why for need in needs(one, toolchain, host, only())] == ["compiles it"]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_an_ssh_lane_is_another_machines_cpu(toolchains: Toolchains, host: str) -> None:
+    one = parse(f"{ARM}/default/ssh-pi-5.lan")
+    check(one, toolchains, host)
+    axes = axes_of(one, toolchains[ARM], host)
+    assert (axes["cpu"], axes["emulator"], axes["container"]) == ("pi-5.lan", "none", "none")
+    assert not emulated(one, toolchains[ARM], host)
+    assert needs(one, toolchains[ARM], host, only())[-1].package == "openssh-client"
+
+
+def test_an_empty_image_has_no_libraries(toolchains: Toolchains) -> None:
+    one = parse(f"{X86}/default/docker/link=dynamic")
+    with pytest.raises(UsageError, match="an empty image has no libraries"):
+        check(one, toolchains, "x86_64")
+    filled = toolchains[X86].model_copy(update={"image": "debian:12"})
+    check(one, {X86: filled}, "x86_64")
+
+
+@pytest.mark.parametrize("name", ["docker", "ssh-board"])
+def test_containers_and_other_machines_are_asked_for_by_name(
+    toolchains: Toolchains, name: str
+) -> None:
+    one = parse(f"{X86}/default/{name}")
+    native = parse(f"{X86}/default/native")
+    matrices = (*full_lanes(toolchains, "x86_64"), *neighbours(native, toolchains[X86], "x86_64"))
+    assert not [lane for lane in matrices if lane.contained or lane.machine]
+    near = neighbours(one, toolchains[X86], "x86_64")
+    for other in near:
+        check(other, toolchains, "x86_64")
+    assert native in near
+    assert parse(f"{X86}/unsigned/{name}") in near
+    assert multiply({"triple": [X86], "runner": [name]}, toolchains, "x86_64") == (one,)
 
 
 def test_multiply(toolchains: Toolchains) -> None:
@@ -356,7 +409,8 @@ def test_doctor_says_where_no_package_helps(toolchains: Toolchains) -> None:
     )
     assert not found.available
     assert found.install is None
-    assert "aarch64 machine" in (found.obstacle or "")
+    assert found.obstacle is not None
+    assert "aarch64 machine" in found.obstacle.what
 
 
 def test_require_names_every_lane_and_one_line(toolchains: Toolchains) -> None:

@@ -485,6 +485,16 @@ def test_a_run_that_compared_nothing_is_invalid(asked: list[Question]) -> None:
     assert report.invalid == ("nothing was compared",)
 
 
+def test_a_run_that_compared_nothing_says_what_the_subject_said() -> None:
+    asked = question(alike([Status.UNSUPPORTED] * 4))
+    said = {
+        lane: replace(outcomes, notes=dict.fromkeys(range(4), "no NFC here"))
+        for lane, outcomes in asked.observed.items()
+    }
+    report = judge(lanes(), [replace(asked, observed=said)])
+    assert report.invalid == ("nothing was compared: tiny: no NFC here",)
+
+
 def test_one_lane_and_ungraded_cases_alone_compare_nothing() -> None:
     asked = question({CONTROL: [[7]]}, expected=[Status.UNGRADED], cases=("bytes/a",))
     assert judge(lanes(), [asked]).exit == 3
