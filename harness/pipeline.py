@@ -169,7 +169,7 @@ def _verdict(
         deviations=job.plan.config.deviations,
         drift=[sentence for one in evidence for sentence in one.expected.drift],
         canaries=[f"{lane.name}: {words}" for lane, words in failed.items()],
-        limits=_limits(job.plan, evidence),
+        limits=_limits(job, evidence),
         provenance=provenance.collect(job.plan, job.asker, lanes.built, evidence),
         reused=_reused(lanes, evidence),
         command=_command(job.plan.config),
@@ -230,8 +230,8 @@ def _lane_infos(plan: Plan, lanes: _Lanes, evidence: Sequence[Evidence]) -> list
     return infos
 
 
-def _limits(plan: Plan, evidence: Sequence[Evidence]) -> list[str]:
-    limits = []
+def _limits(job: _Run, evidence: Sequence[Evidence]) -> list[str]:
+    limits = [] if job.store.trouble is None else [job.store.trouble]
     for one in evidence:
         name = one.tokenizer.name
         if one.expected.golden_sha256 is None:

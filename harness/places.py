@@ -46,8 +46,10 @@ def writable(directory: Path, what: str, remedy: str) -> Path:
     probe = directory / f".writable-{os.getpid()}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        probe.write_bytes(b"tokparity")
-        probe.unlink()
+        try:
+            probe.write_bytes(b"tokparity")
+        finally:
+            probe.unlink(missing_ok=True)  # a full disk leaves the name with nothing in it
     except OSError as error:
         raise StorageError(
             f"the {what} cannot be written: {error.strerror}",

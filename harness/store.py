@@ -2,7 +2,8 @@
 
 An entry is one ``.npz`` file: the arrays of an :class:`~harness.outcomes.Outcomes` and a JSON
 document beside them. Its name is the sha256 of everything the result depends on, so an entry is
-never stale, only absent. Writes are atomic; an entry that cannot be read is as good as absent.
+never stale, only absent. Writes are atomic; an entry that cannot be read is as good as absent, and
+one that cannot be written costs the next run its time, never this one its results.
 """
 
 import hashlib
@@ -17,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from harness.errors import StorageError
 from harness.outcomes import Outcomes
 
 # Raise it when the meaning of an entry changes: older entries are then never found.
@@ -44,6 +44,12 @@ class Store:
     def __init__(self, cache: Path, *, fresh: bool = False) -> None:
         self._root = cache / "results"
         self._fresh = fresh
+        self._trouble: str | None = None
+
+    @property
+    def trouble(self) -> str | None:
+        """Why some entry could not be stored, in one sentence; None where all were."""
+        return self._trouble
 
     def get(self, name: str) -> Entry | None:
         """Return the entry called ``name``, or None where there is none that can be read."""
@@ -61,7 +67,7 @@ class Store:
             return None
 
     def put(self, name: str, document: Mapping[str, Any], outcomes: Outcomes | None = None) -> None:
-        """Store an entry. Raises :class:`StorageError` where the cache cannot be written."""
+        """Store an entry; where the cache cannot be written, :attr:`trouble` says why."""
         whole = dict(document)
         arrays: dict[str, Any] = {}
         if outcomes is not None:
@@ -84,11 +90,9 @@ class Store:
                 Path(temporary).unlink(missing_ok=True)
                 raise
         except OSError as error:
-            raise StorageError(
-                f"a result cannot be stored: {error.strerror}",
-                where=str(path.parent),
-                remedy="free some space, or name another directory with --cache DIR",
-            ) from error
+            self._trouble = (
+                f"results could not be stored for the next run: {self._root}: {error.strerror}"
+            )
 
     def _path(self, name: str) -> Path:
         return self._root / name[:2] / f"{name}.npz"

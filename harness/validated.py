@@ -208,7 +208,7 @@ _BOUNDS: Mapping[str, str] = {
 
 
 def _wanted(error: ErrorDetails) -> str:
-    kind = error["type"]
+    kind = error["type"] if error["loc"][-1:] != ("[key]",) else "invalid_key"
     if kind in _KINDS:
         return _KINDS[kind]
     if kind in _BOUNDS:

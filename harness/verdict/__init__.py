@@ -97,7 +97,10 @@ def judge(
         said += hold_to_declarations(answers, reported, deviations)
     findings = _merged([found for one in answers for found in one.findings])
     invalid += distrusted
-    status = _exit(invalid, lanes, drift, findings)
+    # Against a golden that the oracle contradicts the control cannot be held at all: what is to be
+    # mended is the golden.
+    broken = [words for words in invalid if not drift or words not in distrusted]
+    status = _exit(broken, lanes, drift, findings)
     shown = [(one.question, one.graded) for one in answers]
     return Report(
         verdict="invalid" if invalid else "fail" if status else "pass",

@@ -1,6 +1,7 @@
 """The text of a build file: what enters it, and how it is escaped."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 from harness.ninja_file import Edge, Variant, edges, ninja_text
@@ -27,18 +28,20 @@ SUBJECT = Subject(
 
 
 def made() -> tuple[Edge, ...]:
-    return edges(SUBJECT, VARIANT, ROOT)
+    return edges(SUBJECT, VARIANT, ROOT, "place")
 
 
 def test_two_sources_of_one_name_do_not_meet() -> None:
     outputs = [edge.output for edge in made()]
     assert len(outputs) == len(set(outputs)) == 4
-    assert all(output.startswith(f"{VARIANT.name}/") for output in outputs)
+    assert all(output.startswith(f"objects/{VARIANT.name}/") for output in outputs[:-1])
+    assert outputs[-1] == f"place/{VARIANT.name}/probe"
 
 
 def test_an_object_is_named_alike_whatever_its_neighbours() -> None:
-    alone = edges(Subject(name="x", probe=SUBJECT.probe), VARIANT, ROOT)
+    alone = edges(replace(SUBJECT, name="other", sources=()), VARIANT, ROOT, "elsewhere")
     assert alone[0].output == made()[0].output
+    assert alone[-1].output != made()[-1].output
 
 
 def test_the_lanes_flags_come_last_and_so_win() -> None:
@@ -55,20 +58,21 @@ def test_the_lanes_triple_and_arch_are_filled_in() -> None:
     assert "-DARCH=x86_64" in made()[0].argv
     link = made()[-1].argv
     assert link.index("/libs/x86_64-linux-gnu/l.a") > link.index(made()[2].output)
-    assert link[-3:] == ("-static", "-o", f"{VARIANT.name}/probe")
+    assert link[-3:] == ("-static", "-o", f"place/{VARIANT.name}/probe")
 
 
 def test_no_place_enters_the_bytes() -> None:
-    maps = [piece for piece in made()[0].argv if piece.startswith("-ffile-prefix-map=")]
-    mapped = [piece.split("=")[1] for piece in maps]
-    assert {"/cache/build/x", "/p", "/s/a", "/s/b", "/s/include"} <= set(mapped)
-    assert mapped == sorted(mapped, key=lambda path: (len(path), path))
+    for edge, own in zip(made(), ("/p", "/s/a", "/s/b"), strict=False):
+        maps = [piece for piece in edge.argv if piece.startswith("-ffile-prefix-map=")]
+        mapped = [piece.split("=")[1] for piece in maps]
+        assert {str(ROOT), own, "/s/include"} <= set(mapped)
+        assert mapped == sorted(mapped, key=lambda path: (len(path), path))
 
 
 def test_a_path_with_an_equals_sign_is_not_mapped() -> None:
     subject = Subject(name="x", probe=Path("/p=q/probe.cpp"))
     assert "/p=q" not in "".join(
-        piece for piece in edges(subject, VARIANT, ROOT)[0].argv if "prefix-map" in piece
+        piece for piece in edges(subject, VARIANT, ROOT, "place")[0].argv if "prefix-map" in piece
     )
 
 

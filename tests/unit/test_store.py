@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 
 from harness import store
-from harness.errors import StorageError
 from harness.outcomes import Status, from_answers
 from harness.store import Store
 
@@ -50,7 +49,10 @@ def test_no_half_file_is_left_when_writing_fails(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*.part")) == []
 
 
-def test_a_cache_that_is_a_file_is_a_storage_error(tmp_path: Path) -> None:
+def test_an_entry_that_cannot_be_stored_costs_nothing_but_words(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("in the way")
-    with pytest.raises(StorageError, match="cannot be stored"):
-        Store(tmp_path).put(store.key(a=1), {"x": 1})
+    kept = Store(tmp_path)
+    assert kept.trouble is None
+    kept.put(store.key(a=1), {"x": 1})
+    assert str(tmp_path) in (kept.trouble or "")
+    assert kept.get(store.key(a=1)) is None

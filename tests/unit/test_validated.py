@@ -22,6 +22,7 @@ class Model(Strict):
     keyed: dict[str, Inner] = Field(default_factory=dict)
     words: list[str] = Field(default_factory=list)
     ratio: float = 1.0
+    mixed: str | dict[str, list[str]] = ""
 
 
 def refused(tmp_path: Path, text: str | bytes) -> UsageError:
@@ -99,7 +100,37 @@ def test_an_empty_file_lacks_what_is_mandatory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["- a\n- b\n", "just text\n", "42\n"])
 def test_a_file_that_is_no_mapping(tmp_path: Path, text: str) -> None:
-    refused(tmp_path, text)
+    assert refused(tmp_path, text).expected == "a mapping"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "expected"),
+    [
+        ("name: x\nmixed: {a: 1}\n", ": mixed.a", "a list"),
+        ("name: x\nmixed: 1\n", ": mixed", "text or a mapping"),
+        ("name: x\nwords: a\n", ": words", "a list"),
+        ("name: x\ninner: {count: 1.5}\n", ": inner.count", "a whole number"),
+        ("name: x\nkeyed: {1: {}}\n", ": keyed.1", "keys that are text"),
+    ],
+)
+def test_what_was_expected_is_said_in_yamls_words(
+    tmp_path: Path, text: str, place: str, expected: str
+) -> None:
+    error = refused(tmp_path, text)
+    assert (error.where or "").endswith(place)
+    assert error.expected == expected
+    assert "more" not in error.what
+
+
+@pytest.mark.parametrize("text", ["name: " + "9" * 5000, 'name: "a\\0b"', "name: !!int x"])
+def test_a_value_that_cannot_be_read_has_its_line_and_column(tmp_path: Path, text: str) -> None:
+    assert (refused(tmp_path, text).where or "").endswith("it.yaml:1:7")
+
+
+def test_a_date_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "it.yaml"
+    path.write_text("name: 2026-13-45\n")
+    assert load_yaml(path, Model).name == "2026-13-45"
 
 
 def test_a_syntax_error_names_line_and_column(tmp_path: Path) -> None:

@@ -522,6 +522,14 @@ def test_precedence_of_exits() -> None:
     assert judge(lanes(), [question(alike(EXPECTED))], drift=["d"]).verdict == "fail"
 
 
+def test_a_control_held_against_a_golden_that_has_drifted_is_drift() -> None:
+    wrong = question(alike([[9], *EXPECTED[1:]]))
+    assert judge(lanes(), [wrong]).exit == 3
+    report = judge(lanes(), [wrong], drift=["tiny: smoke/a: other ids"])
+    assert (report.verdict, report.exit) == ("invalid", 5)
+    assert judge(lanes(), [wrong], drift=["d"], canaries=["add is wrong"]).exit == 3
+
+
 def test_a_case_counts_once_with_its_worst_operation() -> None:
     bad = [*EXPECTED[:3], Status.CRASH]
     asked = [
