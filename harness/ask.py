@@ -157,7 +157,7 @@ class Asker:
         )
         # Of a program that is only given, nobody knows what else it reads: it is always asked.
         kept = probe.provenance is not None and not again
-        entry = self._store.get(name) if kept else None
+        entry = self._store.get(name) if kept and not self._config.fresh else None
         if entry is not None and entry.outcomes is not None:
             document = entry.document
             return Answered(

@@ -82,22 +82,20 @@ def expect(
     if entry is not None and entry.outcomes is not None:
         return _unpacked(entry.document, entry.outcomes, wanted, sha256)
     drift = () if golden is None else goldens.verify(golden, oracle())
-    parts, missing = [], 0
-    for operation in wanted:
-        recorded = goldens.expected(golden, corpora, operation)
-        missing = max(missing, len(recorded.missing))
-        parts.append(
-            goldens.fill(recorded, oracle(), corpora, operation)
-            if recorded.missing
-            else recorded.outcomes
-        )
+    recorded = {op: goldens.expected(golden, corpora, op) for op in wanted}
+    missing = max(len(one.missing) for one in recorded.values())
+    outcomes = (
+        goldens.fill(recorded, oracle(), corpora)
+        if missing
+        else {op: one.outcomes for op, one in recorded.items()}
+    )
     document: dict[str, Any] = {
         "drift": [_in_words(tokenizer, one) for one in drift],
         "live": missing,
     }
-    store.put(name, document, concatenate(parts))
+    store.put(name, document, concatenate(list(outcomes.values())))
     return Expected(
-        outcomes=dict(zip(wanted, parts, strict=True)),
+        outcomes=outcomes,
         drift=tuple(document["drift"]),
         live=missing,
         golden_sha256=sha256,

@@ -5,10 +5,9 @@ for the rest, and reports it as drift where the installed library no longer give
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from harness.golden_file import (
     rendered,
 )
 from harness.oracle import Oracle, library_version, unicode_facts
-from harness.outcomes import Ids, Outcomes, Status, from_answers
+from harness.outcomes import Ids, Operation, Outcomes, Status, concatenate, from_answers
 from harness.tokenizers import TokenizerFile
 
 __all__ = [
@@ -47,7 +46,6 @@ __all__ = [
     "verify",
 ]
 
-Operation = Literal["encode", "encode_special", "decode"]
 NOT_UTF8 = "not UTF-8"
 _SHOWN = 10
 _VERSION = re.compile(r"tokenizers (\d[\w.+-]*)\Z")
@@ -147,29 +145,38 @@ def expected(
 
 
 def fill(
-    expected: Expected, oracle: Oracle, corpora: Sequence[Corpus], operation: Operation = "encode"
-) -> Outcomes:
+    recorded: Mapping[Operation, Expected], oracle: Oracle, corpora: Sequence[Corpus]
+) -> dict[Operation, Outcomes]:
     """Return the expected outcomes with the missing rows answered by the live oracle."""
     cases = [case for corpus in corpora for case in corpus.cases]
-    asked = answers(oracle, [cases[row].text for row in expected.missing], operation)
-    known = expected.outcomes
-    live = {row: index for index, row in enumerate(expected.missing)}
-    rows: list[Ids | Status] = []
-    notes = dict(known.notes)
-    for row in range(len(known)):
-        source, index = (asked, live[row]) if row in live else (known, row)
-        status = Status(source.status[index])
-        rows.append(source.answer(index) if status is Status.OK else status)
-        if index in source.notes:
-            notes[row] = source.notes[index]
-    return from_answers(rows, notes)
+    missing = sorted({row for one in recorded.values() for row in one.missing})
+    asked = answers(oracle, [cases[row].text for row in missing], tuple(recorded))
+    place = {row: index for index, row in enumerate(missing)}
+    filled: dict[Operation, Outcomes] = {}
+    for operation, one in recorded.items():
+        known = one.outcomes
+        source = np.arange(len(known))
+        for row in one.missing:
+            source[row] = len(known) + place[row]
+        filled[operation] = concatenate([known, asked[operation]]).take(source)
+    return filled
 
 
-def answers(oracle: Oracle, texts: Sequence[str | None], operation: Operation) -> Outcomes:
-    """Ask the live oracle for one operation; ``decode`` is asked of the ids of ``encode``."""
-    encoded = oracle.encode(texts, special=operation == "encode_special")
-    if operation != "decode":
-        return encoded
+def answers(
+    oracle: Oracle, texts: Sequence[str | None], operations: Sequence[Operation]
+) -> dict[Operation, Outcomes]:
+    """Ask the live oracle for these operations; ``decode`` is asked of the ids of ``encode``."""
+    found: dict[Operation, Outcomes] = {}
+    if "encode_special" in operations:
+        found["encode"], found["encode_special"] = oracle.encode_both(texts)
+    else:
+        found["encode"] = oracle.encode(texts)
+    if "decode" in operations:
+        found["decode"] = _decoded(oracle, found["encode"])
+    return {operation: found[operation] for operation in operations}
+
+
+def _decoded(oracle: Oracle, encoded: Outcomes) -> Outcomes:
     graded = np.flatnonzero(encoded.status == Status.OK)
     decoded = iter(oracle.decode([encoded.answer(int(row)).tolist() for row in graded]))
     rows = [
@@ -262,7 +269,7 @@ def _empty(tokenizer: TokenizerFile, command: str) -> Document:
 def _entries(oracle: Oracle, cases: Sequence[tuple[str, str | None]]) -> list[Entry | Ungraded]:
     """Ask the oracle for everything that an entry records."""
     texts = [text for _, text in cases]
-    plain, special = oracle.encode(texts), oracle.encode(texts, special=True)
+    plain, special = oracle.encode_both(texts)
     decoded = oracle.decode([plain.answer(row).tolist() for row in range(len(plain))])
     return [
         Entry(name, text, plain.answer(row), special.answer(row), decoded[row])

@@ -86,7 +86,7 @@ def _under_way(config: Config, watch: Watch) -> Iterator[_Run]:
     plan = plan_run(config)
     require(plan.lanes.all, plan.lanes.toolchains, plan.lanes.host)
     writable(config.cache, "cache", "name another directory with --cache DIR or $TOKPARITY_CACHE")
-    store = Store(config.cache, fresh=config.fresh)
+    store = Store(config.cache)
     with tempfile.TemporaryDirectory(prefix="run-", dir=config.cache) as scratch:
         asker = Asker(config, plan.lanes, store, Path(scratch))
         yield _Run(plan=plan, store=store, scratch=Path(scratch), asker=asker, watch=watch)

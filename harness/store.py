@@ -41,9 +41,8 @@ def key(**parts: object) -> str:
 class Store:
     """The stored results under one cache directory. Safe for threads and for concurrent runs."""
 
-    def __init__(self, cache: Path, *, fresh: bool = False) -> None:
+    def __init__(self, cache: Path) -> None:
         self._root = cache / "results"
-        self._fresh = fresh
         self._trouble: str | None = None
 
     @property
@@ -53,8 +52,6 @@ class Store:
 
     def get(self, name: str) -> Entry | None:
         """Return the entry called ``name``, or None where there is none that can be read."""
-        if self._fresh:
-            return None
         try:
             with np.load(self._path(name), allow_pickle=False) as arrays:
                 document = json.loads(arrays["document"].tobytes())

@@ -260,17 +260,16 @@ def measure(cases: int, rounds: int, say: Callable[[str], None]) -> list[Row]:
         cache, whole, half = scratch / "cache", scratch / "whole.jsonl", scratch / "half.jsonl"
         write_corpus(whole, cases)
         write_corpus(half, cases // 2)
-        rows = []
-        for what, work in (
-            ("diff and isolation", lambda: [comparing(5_000_000)]),
-            ("a second run", lambda: [again(cache, rounds)]),
-            ("one edit", lambda: [one_edit(cache, scratch)]),
-            ("overhead", lambda: [overhead(cache, whole, rounds, scratch)]),
-            ("twice the cases", lambda: doubling(cache, whole, half, rounds)),
-        ):
-            say(what)
-            rows += work()
-        return rows
+        say("diff and isolation")
+        rows = [comparing(5_000_000)]
+        say("a second run")
+        rows.append(again(cache, rounds))
+        say("one edit")
+        rows.append(one_edit(cache, scratch))
+        say("the harness over the bare probes")
+        rows.append(overhead(cache, whole, rounds, scratch))
+        say("twice the cases")
+        return rows + doubling(cache, whole, half, rounds)
 
 
 def page(rows: list[Row], cases: int) -> str:

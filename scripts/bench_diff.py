@@ -1,4 +1,4 @@
-"""Time and memory of diff and isolation, as ratios: ``python scripts/bench_diff.py [IDS] [--json]``.
+"""Time and memory of diff and isolation: ``python scripts/bench_diff.py [IDS] [--json]``.
 
 Six lanes of IDS ids each (5,000,000 unless given): all alike; one case in a hundred different on
 one axis; one in a hundred, half, or all of the answers of another length. Memory is the peak that

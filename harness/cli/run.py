@@ -29,7 +29,7 @@ from harness.report.model import Report
 @options(CONFIG, LANES, TOKENIZER, CORPUS)
 @click.option("--case", "cases", multiple=True, metavar="CORPUS/ID", help="Only this case.")
 @click.option("--isolate", is_flag=True, help="Build and run the lanes that separate axes.")
-@click.option("--fresh", is_flag=True, help="Reuse no stored result.")
+@click.option("--fresh", is_flag=True, help="Ask every lane anew, whatever is stored of it.")
 @click.option("--probe-arg", "probe_args", multiple=True, metavar="ARG", help="Pass to the probe.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Lanes at a time (default: the cores).")
 @click.option(

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from harness.errors import TokenizerError
 from harness.oracle.facts import unicode_facts
@@ -121,24 +121,35 @@ class Oracle:
         ``special`` adds what the post-processor adds. None stands for bytes that are not UTF-8 and
         gives ``UNGRADED``, as does a text that the library refuses, with its words as the note.
         """
-        answers: list[Sequence[int] | Status] = []
+        [found] = self._encode(texts, (special,))
+        return found
+
+    def encode_both(self, texts: Sequence[str | None]) -> tuple[Outcomes, Outcomes]:
+        """Return :meth:`encode` without and with special tokens, for the price of one.
+
+        The post-processor is the last stage and sees nothing but ids, so it is run by itself on the
+        encoding that is there already.
+        """
+        plain, special = self._encode(texts, (False, True))
+        return plain, special
+
+    def _encode(
+        self, texts: Sequence[str | None], specials: tuple[bool, ...]
+    ) -> tuple[Outcomes, ...]:
+        answers: list[list[Sequence[int] | Status]] = [[] for _ in specials]
         notes: dict[int, str] = {}
         for start, end in _batches(texts):
             given = [text for text in texts[start:end] if text is not None]
             with self._loaded.under(self._change) as tokenizer:
-                try:
-                    found = tokenizer.encode_batch_fast(given, add_special_tokens=special)
-                    graded: list[Sequence[int] | str] = [encoding.ids for encoding in found]
-                except Exception:  # the library raises the base class
-                    graded = [_encoded(tokenizer, text, special) for text in given]
-            rest = iter(graded)
+                rest = iter(_encodings(tokenizer, given, specials))
             for index in range(start, end):
-                answer = Status.UNGRADED if texts[index] is None else next(rest)
-                if isinstance(answer, str):
-                    notes[index] = answer
-                    answer = Status.UNGRADED
-                answers.append(answer)
-        return from_answers(answers, notes)
+                found = None if texts[index] is None else next(rest)
+                if isinstance(found, str):
+                    notes[index] = found
+                each = found if isinstance(found, tuple) else [Status.UNGRADED] * len(specials)
+                for column, answer in zip(answers, each, strict=True):
+                    column.append(answer)
+        return tuple(from_answers(column, notes) for column in answers)
 
     def decode(
         self, answers: Sequence[Sequence[int]], skip_special_tokens: bool = False
@@ -192,9 +203,35 @@ def _batches(texts: Sequence[str | None]) -> Iterator[tuple[int, int]]:
         yield start, len(texts)
 
 
-def _encoded(tokenizer: Tokenizer, text: str, special: bool) -> Sequence[int] | str:
+def _encodings(
+    tokenizer: Tokenizer, texts: Sequence[str], specials: tuple[bool, ...]
+) -> list[tuple[Sequence[int], ...] | str]:
+    """Return for each text its ids, once for each of ``specials``; the library's words if it fails.
+
+    A text that makes the library panic takes the whole batch with it, so then they go one by one.
+    """
     try:
-        ids: Sequence[int] = tokenizer.encode(text, add_special_tokens=special).ids
+        found = tokenizer.encode_batch_fast(list(texts), add_special_tokens=specials == (True,))
+        return [_processed(tokenizer, encoding, specials) for encoding in found]
+    except Exception:  # the library raises the base class
+        return [_encoded(tokenizer, text, specials) for text in texts]
+
+
+def _encoded(
+    tokenizer: Tokenizer, text: str, specials: tuple[bool, ...]
+) -> tuple[Sequence[int], ...] | str:
+    try:
+        encoding = tokenizer.encode(text, add_special_tokens=specials == (True,))
+        return _processed(tokenizer, encoding, specials)
     except Exception as error:
         return f"the oracle refuses it: {error}"
-    return ids
+
+
+def _processed(
+    tokenizer: Tokenizer, encoding: Encoding, specials: tuple[bool, ...]
+) -> tuple[Sequence[int], ...]:
+    """Return the encoding's ids and, where both are wanted, those with special tokens added."""
+    if len(specials) == 1:
+        return (encoding.ids,)
+    plain = encoding.ids
+    return plain, tokenizer.post_process(encoding, None, add_special_tokens=True).ids

@@ -35,9 +35,6 @@ NATIVE = f"{HOST}-linux-gnu/default/native"
 TWO_LANES = {"char": ["default"]}
 BUNDLED = REPOSITORY / "goldens" / "bundled"
 
-# One worker for the module: its tests share a tree, and so the objects made of it.
-pytestmark = pytest.mark.xdist_group("subjects-page")
-
 
 class Tree:
     """The foreign tree, and ``tokparity`` run in it with a configuration for the occasion."""

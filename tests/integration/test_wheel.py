@@ -17,9 +17,6 @@ from tests.integration.conftest import REPOSITORY
 CARRIED = ("toolchains", "corpora", "goldens", "probes")
 HOST = os.uname().machine
 
-# One worker for the module: the wheel is built and installed once.
-pytestmark = pytest.mark.xdist_group("wheel")
-
 
 @dataclass(frozen=True)
 class Built:

@@ -219,8 +219,9 @@ def test_what_is_missing_is_asked_of_the_live_oracle(
     assert found.outcomes.status[0] == Status.UNRESOLVED
     # Bytes that are not UTF-8 are no question to the oracle, recorded or not.
     assert found.outcomes.status[1] == Status.UNGRADED
-    filled = goldens.fill(found, oracle, wanted, operation)
-    live = goldens.answers(oracle, [c.text for part in wanted for c in part.cases], operation)
+    filled = goldens.fill({operation: found}, oracle, wanted)[operation]
+    texts = [c.text for part in wanted for c in part.cases]
+    live = goldens.answers(oracle, texts, (operation,))[operation]
     assert filled.status.tolist() == live.status.tolist() == [0, 6, 0, 0, 6]
     assert filled.ids.tolist() == live.ids.tolist()
     assert filled.offsets.tolist() == live.offsets.tolist()

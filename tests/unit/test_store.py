@@ -35,14 +35,6 @@ def test_a_damaged_entry_is_as_good_as_absent(tmp_path: Path, keep: int) -> None
     assert kept.get(name) is None
 
 
-def test_fresh_reads_nothing_and_still_writes(tmp_path: Path) -> None:
-    name = store.key(a=1)
-    fresh = Store(tmp_path, fresh=True)
-    fresh.put(name, {"x": 1})
-    assert fresh.get(name) is None
-    assert Store(tmp_path).get(name) is not None
-
-
 def test_no_half_file_is_left_when_writing_fails(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         Store(tmp_path).put(store.key(a=1), {"x": object()})
