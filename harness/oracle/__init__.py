@@ -146,9 +146,8 @@ class Oracle:
                 found = None if texts[index] is None else next(rest)
                 if isinstance(found, str):
                     notes[index] = found
-                each = found if isinstance(found, tuple) else [Status.UNGRADED] * len(specials)
-                for column, answer in zip(answers, each, strict=True):
-                    column.append(answer)
+                for position, column in enumerate(answers):
+                    column.append(found[position] if isinstance(found, tuple) else Status.UNGRADED)
         return tuple(from_answers(column, notes) for column in answers)
 
     def decode(
