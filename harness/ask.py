@@ -8,13 +8,14 @@ protocol is never stored: it is asked again each time.
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.answers import Known
 from harness.build import Probe
 from harness.config import Config
 from harness.corpus import Case
@@ -46,6 +47,7 @@ class Sheet:
     tokenizer: TokenizerFile
     requests: RequestFile
     blocks: Mapping[Operation, Rows]
+    known: Known = field(default_factory=Known)
 
     def asked(self, request: int) -> tuple[Operation, int]:
         """Return the operation and the case row that a request of the file is about."""
@@ -180,6 +182,7 @@ class Asker:
             limits=limits,
             scratch=self._scratch,
             cancel=cancel,
+            known=sheet.known,
         )
         settled = not np.isin(
             run.outcomes.status, (Status.CRASH, Status.TIMEOUT, Status.UNRESOLVED)

@@ -300,7 +300,7 @@ def _subject(model: SubjectModel | None, base: Path, where: str) -> Subject:
         name=model.name,
         # A glob over a tree often takes in the probe's main as well; it is compiled once.
         sources=tuple(source for source in sources if source != main),
-        include=(bundled("probes") / "include", *(base / item for item in model.include)),
+        include=(bundled("probes") / "include", *_include(model.include, base, where)),
         defines=dict(model.defines),
         std=model.std,
         flags=tuple(model.flags),
@@ -308,6 +308,22 @@ def _subject(model: SubjectModel | None, base: Path, where: str) -> Subject:
         probe=main,
         args=tuple(model.args),
     )
+
+
+def _include(items: Sequence[str], base: Path, where: str) -> list[Path]:
+    """Return the include directories, written in one way only: objects are shared by command."""
+    found = []
+    for index, item in enumerate(items):
+        path = (base / item).resolve()
+        # What a lane's words are put into can be checked only lane by lane, by the compiler.
+        if "{" not in item and not path.is_dir():
+            raise UsageError(
+                "no such directory",
+                where=f"{where}: subject.include[{index}]: {path}",
+                expected="an existing directory",
+            )
+        found.append(path)
+    return found
 
 
 def _main(model: SubjectModel, base: Path, where: str) -> Path:

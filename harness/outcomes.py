@@ -73,6 +73,8 @@ class Outcomes:
     def take(self, indices: Sequence[int] | npt.NDArray[np.int64]) -> "Outcomes":
         """Return the outcomes of the cases at ``indices``, in that order."""
         rows = np.asarray(indices, dtype=np.int64)
+        if rows.size and (np.diff(rows) == 1).all():
+            return self._between(int(rows[0]), int(rows[-1]) + 1)
         lengths = self.lengths[rows]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         source = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
@@ -82,6 +84,17 @@ class Outcomes:
             else {}
         )
         return Outcomes(self.status[rows], offsets, self.ids[source], notes)
+
+    def _between(self, first: int, last: int) -> "Outcomes":
+        """Return consecutive cases as views: large answers are cut up often, and never copied."""
+        low, high = self.offsets[first], self.offsets[last]
+        notes = {case - first: note for case, note in self.notes.items() if first <= case < last}
+        return Outcomes(
+            self.status[first:last],
+            self.offsets[first : last + 1] - low,
+            self.ids[low:high],
+            notes,
+        )
 
 
 def from_answers(

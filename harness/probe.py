@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.answers import BadAnswer, parse_answers
+from harness.answers import PARSED_TOGETHER, BadAnswer, Known, after_lines
 from harness.atomic import storage, write_atomically
 from harness.build import Probe
 from harness.errors import StorageError
@@ -37,7 +37,6 @@ from harness.wire import Tail, Wire
 
 __all__ = ["Cancelled", "LaneRun", "Limits", "Session", "run_lane"]
 
-_PARSED_AT_ONCE = 1 << 20
 # A probe that has said hello and then answers none of so many requests is not reading at all.
 _DEAF_AFTER = 3
 
@@ -76,13 +75,16 @@ def run_lane(
     scratch: Path,
     limits: Limits | None = None,
     cancel: threading.Event | None = None,
+    known: Known | None = None,
 ) -> LaneRun:
     """Ask ``probe`` every request about ``tokenizer``.
 
     ``axes`` are the lane's effective axes, against which hello is held. ``scratch`` is a directory
     for this run: a fresh directory in it is the probe's working directory and keeps its stderr.
-    ``limits`` defaults to those of the runner. Setting ``cancel`` raises :class:`Cancelled` within
-    a fraction of a second. Raises :class:`~harness.errors.LaneUnavailable` where the probe cannot
+    ``known`` is shared by the lanes of one request file: what one lane answered is not read again
+    where another answers alike. ``limits`` defaults to those of the runner. Setting ``cancel``
+    raises :class:`Cancelled` within a fraction of a second. Raises
+    :class:`~harness.errors.LaneUnavailable` where the probe cannot
     be executed and :class:`~harness.errors.StorageError`. A lane whose machine or engine is lost on
     the way is *invalid*, so that the others go on. Whatever is raised, no process is left.
     """
@@ -98,7 +100,7 @@ def run_lane(
         tail=Tail(),
         cancel=cancel,
     )
-    return _Run(starter, requests).whole()
+    return _Run(starter, requests, known or Known()).whole()
 
 
 @dataclass(frozen=True)
@@ -132,8 +134,9 @@ class _Broken(Exception):
 class _Run:
     """One lane and tokenizer, from the first hello to the last answer."""
 
-    def __init__(self, starter: Starter, requests: RequestFile) -> None:
+    def __init__(self, starter: Starter, requests: RequestFile, known: Known) -> None:
         self._starter = starter
+        self._known = known
         self._limits = starter.limits
         self._requests = requests
         self._most = self._limits.longest_answer(requests.longest())
@@ -232,9 +235,10 @@ class _Run:
                 raise _Broken(
                     f"gave a line of more than {self._most} bytes", self._answered + whole
                 )
-            if whole and len(pending) - unfinished >= _PARSED_AT_ONCE:
-                self._parse(pending, whole, first, last)
-                whole = 0
+            while self._answered % PARSED_TOGETHER + whole >= PARSED_TOGETHER:
+                lines = PARSED_TOGETHER - self._answered % PARSED_TOGETHER
+                self._parse(pending, lines, first, last)
+                whole -= lines
             deadline = time.monotonic() + self._limits.case_seconds
             data = wire.read(self._limits.case_seconds)
             while data and b"\n" not in data and unfinished + len(data) <= self._most:
@@ -251,16 +255,17 @@ class _Run:
             unfinished = unfinished + len(data) if end < 0 else len(data) - end - 1
             wire.settle(len(data))
 
-    def _parse(self, pending: bytearray, whole: int, first: int, last: int) -> None:
-        if not whole:
+    def _parse(self, pending: bytearray, lines: int, first: int, last: int) -> None:
+        """Read the first ``lines`` answers of ``pending``, and take them out of it."""
+        if not lines:
             return
-        end = pending.rfind(b"\n") + 1
+        end = after_lines(pending, lines)
         chunk = bytes(pending[:end])
         del pending[:end]
-        kinds = self._requests.kinds[self._answered : self._answered + whole].tolist()
+        kinds = self._requests.kinds[self._answered : self._answered + lines].tolist()
         operations = [self._requests.operations[kind] for kind in kinds]
         try:
-            self._put(parse_answers(chunk, operations))
+            self._put(self._known.read(chunk, operations))
         except BadAnswer as bad:
             raise self._broken(first, last, bad.why, self._answered + bad.index) from None
 

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from harness.atomic import storage
 from harness.outcomes import Ids
 
 Payload = bytes | Sequence[int]
+_TOGETHER = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,20 +70,23 @@ def write_requests(path: Path, requests: Iterable[tuple[str, Payload]]) -> Reque
 
     Each request is an operation with its payload: the text's bytes, or ids for ``decode``.
     """
-    offsets, kinds = [0], bytearray()
+    lengths, kinds = [0], bytearray()
     known: dict[str, int] = {}
     digest = hashlib.sha256()
+    # Sixty thousand small writes and digests would cost as much as making the lines.
+    waiting = iter(requests)
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=".partial-", dir=path.parent)
         try:
-            with os.fdopen(handle, "wb", buffering=1 << 20) as file:
-                for operation, payload in requests:
-                    line = request_line(operation, payload)
-                    file.write(line)
-                    digest.update(line)
-                    offsets.append(offsets[-1] + len(line))
-                    kinds.append(known.setdefault(operation, len(known)))
+            with os.fdopen(handle, "wb") as file:
+                while some := list(islice(waiting, _TOGETHER)):
+                    lines = [request_line(operation, payload) for operation, payload in some]
+                    lengths += map(len, lines)
+                    kinds += bytes(known.setdefault(name, len(known)) for name, _ in some)
+                    block = b"".join(lines)
+                    file.write(block)
+                    digest.update(block)
             Path(temporary).replace(path)
         except BaseException:
             with suppress(OSError):
@@ -89,7 +94,7 @@ def write_requests(path: Path, requests: Iterable[tuple[str, Payload]]) -> Reque
             raise
     return RequestFile(
         path,
-        np.asarray(offsets, dtype=np.int64),
+        np.cumsum(np.asarray(lengths, dtype=np.int64)),
         tuple(known),
         np.frombuffer(bytes(kinds), dtype=np.uint8),
         digest.hexdigest(),

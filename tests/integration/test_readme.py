@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.cli import BUG, INTERRUPTED
+from harness.cli import INTERRUPTED
+from harness.cli.root import BUG
 from harness.errors import (
     GoldenRefused,
     InstrumentInvalid,

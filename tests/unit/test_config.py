@@ -71,6 +71,13 @@ def test_probe_arguments_add_to_the_files(tmp_path: Path) -> None:
     assert config.subject.name == "reference"
 
 
+def test_one_include_directory_is_written_in_one_way(tmp_path: Path) -> None:
+    text = "subject: {name: s, probe: src/probe.cpp, include: [src, src/../src, '{arch}/inc']}\n"
+    _, one, other, placed = configured(tmp_path, text).subject.include
+    assert one == other == tmp_path / "src"
+    assert placed == tmp_path / "{arch}" / "inc"
+
+
 def test_our_adapter_is_a_main(tmp_path: Path) -> None:
     config = configured(tmp_path, "subject: {name: s, adapter: from_file_encode}\n")
     assert config.subject.probe is not None
@@ -96,6 +103,7 @@ def test_our_adapter_is_a_main(tmp_path: Path) -> None:
         ("subject: {sources: ['src/a.cpp'], probe: src/probe.cpp}\n", "subject.name"),
         ("subject: {name: s, probe: src/gone.cpp}\n", "gone.cpp"),
         ("subject: {name: s, sources: ['nope/*.cpp'], probe: src/probe.cpp}\n", "nope"),
+        ("subject: {name: s, probe: src/probe.cpp, include: [gone]}\n", "subject.include[0]"),
         ("subject: {name: s, adapter: from_file_encoder}\n", "from_file_encode"),
         ("subject: {name: s, command: [./gone]}\n", "gone"),
         ("subject: {name: s, command: []}\n", "exactly one"),
