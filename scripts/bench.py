@@ -27,10 +27,11 @@ from tabulate import tabulate
 
 from harness.ask import write_sheet
 from harness.build import build
-from harness.config import Overrides, reference_subject, resolve
+from harness.config import Overrides, resolve
 from harness.expect import OracleOnDemand, expect
 from harness.plan import golden_path, plan_lanes, plan_run
 from harness.store import Store
+from harness.subject_file import reference_subject
 
 ROOT = Path(__file__).resolve().parents[1]
 TOKPARITY = Path(sys.executable).with_name("tokparity")

@@ -71,6 +71,12 @@ def test_probe_arguments_add_to_the_files(tmp_path: Path) -> None:
     assert config.subject.name == "reference"
 
 
+def test_what_is_said_of_the_bundled_subject_is_not_passed_over(tmp_path: Path) -> None:
+    text = "subject: {name: reference, std: c++23, flags: [-O1], defines: {X: 1}}\n"
+    subject = configured(tmp_path, text).subject
+    assert (subject.std, subject.flags, subject.defines) == ("c++23", ("-O1",), {"X": 1})
+
+
 def test_one_include_directory_is_written_in_one_way(tmp_path: Path) -> None:
     text = "subject: {name: s, probe: src/probe.cpp, include: [src, src/../src, '{arch}/inc']}\n"
     _, one, other, placed = configured(tmp_path, text).subject.include

@@ -58,6 +58,7 @@ RANKS = {
         "runners",
         "session",
         "store",
+        "subject_file",
         "tokenizers",
         "toolchain",
         "toolchain_file",
