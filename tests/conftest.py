@@ -1,0 +1,12 @@
+"""What every test may rely on, however the tests were started."""
+
+import signal
+
+# A shell's background job, and `nohup`, start with signals ignored, and children inherit that: no
+# Ctrl-C would then reach a program under test. A handler of our own is undone by exec.
+for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(
+            _number,
+            signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL,
+        )
