@@ -52,7 +52,7 @@ def test_all_seven_have_parity_on_six_lanes(tokparity: Command) -> None:
     for cell in report["cells"]:
         assert cell["pass"] + cell["ungraded"] == cell["cases"] > 0
     # Byte policies are named too, and the same for all.
-    assert {policy["name"] for policy in report["policies"]} == {"replaced-per-subpart"}
+    assert {policy["name"] for policy in report["byte_policies"]} == {"replaced-per-subpart"}
 
 
 @pytest.mark.usefixtures("real_tokenizers")
