@@ -258,29 +258,30 @@ def workshop() -> Iterator[Path]:
         yield Path(name)
 
 
-def measure(cases: int, rounds: int, say: Callable[[str], None]) -> list[Row]:
-    """Measure everything, the cheap things first."""
+def measure(cases: int, rounds: int, say: Callable[[str], None]) -> Iterator[Row]:
+    """Measure everything, and yield each row as soon as it is known."""
     with workshop() as scratch:
         cache, whole, half = scratch / "cache", scratch / "whole.jsonl", scratch / "half.jsonl"
         prompts = scratch / "prompts.jsonl"
         write_corpus(whole, cases, SHORT)
         write_corpus(half, cases // 2, SHORT)
-        write_corpus(prompts, cases, LONG)
+        write_corpus(prompts, cases // 4, LONG)
         say("diff and isolation")
-        rows = [comparing(5_000_000)]
+        yield comparing(5_000_000)
         say("a second run")
-        rows.append(again(cache, rounds))
-        say("one edit")
-        rows.append(one_edit(cache, scratch))
-        say("the harness over the bare probes, prompts")
-        rows.append(overhead(cache, prompts, 1, scratch, f"{LONG} characters a case"))
+        yield again(cache, rounds)
         say("the harness over the bare probes, short texts")
-        rows.append(overhead(cache, whole, rounds, scratch, f"{SHORT} characters a case"))
+        yield overhead(cache, whole, rounds, scratch, f"{cases:,} cases of {SHORT} characters")
+        say("the harness over the bare probes, prompts")
+        what = f"{cases // 4:,} cases of {LONG:,} characters"
+        yield overhead(cache, prompts, rounds, scratch, what)
         say("twice the cases")
-        return rows + doubling(cache, whole, half, rounds)
+        yield from doubling(cache, whole, half, rounds)
+        say("one edit")
+        yield one_edit(cache, scratch)
 
 
-def page(rows: list[Row], cases: int) -> str:
+def page(rows: list[Row]) -> str:
     """Return docs/benchmarks.md."""
     table = tabulate(
         [[row.what, row.figure, row.bound, row.how] for row in rows],
@@ -291,10 +292,9 @@ def page(rows: list[Row], cases: int) -> str:
     return f"""# Benchmarks
 
 `scripts/bench --write` measures this table, in one run of some minutes, and writes this page.
-The seconds are one machine's; the ratios compare two things measured side by side. The corpus has
-{cases:,} cases, cut together from the bundled corpora; the lanes are the default ones; the subject
-and the tokenizer are the bundled ones. Each case is asked three times: `encode`, `encode_special`,
-`decode`.
+The seconds are one machine's; the ratios compare two things measured side by side. The cases are
+cut together from the bundled corpora; the lanes are the default ones; the subject and the tokenizer
+are the bundled ones. Each case is asked three times: `encode`, `encode_special`, `decode`.
 
 {table}
 
@@ -308,6 +308,10 @@ Measured on {platform.machine()}, {os.cpu_count()} cores, Python {platform.pytho
 """
 
 
+def _say(words: str) -> None:
+    print(f"bench: {words}", file=sys.stderr, flush=True)
+
+
 def main() -> None:
     """Measure, print the table, and write the page where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -315,10 +319,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     chosen = parser.parse_args()
-    rows = measure(
-        chosen.cases, chosen.rounds, lambda what: print(f"bench: {what}", file=sys.stderr)
-    )
-    text = page(rows, chosen.cases)
+    rows = []
+    for row in measure(chosen.cases, chosen.rounds, _say):
+        _say(f"{row.what}: {row.figure}")
+        rows.append(row)
+    text = page(rows)
     print(text)
     if chosen.write:
         PAGE.write_text(text, encoding="utf-8")
