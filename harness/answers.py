@@ -53,7 +53,7 @@ def parse_answers(chunk: bytes, operations: Sequence[str]) -> Outcomes:
         last = first + 1
         while last < len(operations) and operations[last] == operations[first]:
             last += 1
-        end = len(chunk) if last == len(operations) else _after(chunk, begin, last - first)
+        end = len(chunk) if last == len(operations) else after_lines(chunk, last - first, begin)
         try:
             parts.append(_run_of(chunk[begin:end], operations[first], last - first))
         except BadAnswer as bad:
@@ -83,10 +83,10 @@ class Known:
         return self._read[name]
 
 
-def after_lines(pending: bytes | bytearray, lines: int) -> int:
-    """Return where the line after the first ``lines`` lines begins."""
-    ends = np.flatnonzero(np.frombuffer(bytes(pending), dtype=np.uint8) == ord("\n"))
-    return int(ends[lines - 1]) + 1
+def after_lines(text: bytes | bytearray, lines: int, begin: int = 0) -> int:
+    """Return where the line after the first ``lines`` lines from ``begin`` begins."""
+    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8, offset=begin) == ord("\n"))
+    return begin + int(ends[lines - 1]) + 1
 
 
 def parse_answer(line: bytes, operation: str) -> Answer:
@@ -195,14 +195,6 @@ def _bytes(word: bytes) -> bytes:
 
 def _values(data: bytes) -> npt.NDArray[np.uint32]:
     return np.frombuffer(data, dtype=np.uint8).astype(np.uint32)
-
-
-def _after(chunk: bytes, begin: int, lines: int) -> int:
-    """Return where the line after ``lines`` lines from ``begin`` starts."""
-    at = begin
-    for _ in range(lines):
-        at = chunk.index(b"\n", at) + 1
-    return at
 
 
 _READERS: dict[str, Callable[[bytes], Ids]] = {
