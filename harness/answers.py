@@ -7,6 +7,7 @@ it is a :class:`BadAnswer`, since a lenient reader would agree with a probe that
 """
 
 import hashlib
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -66,11 +67,13 @@ class Known:
     """Answers that were read before: lanes mostly answer alike, byte for byte.
 
     Lanes are cut at the same requests (every :data:`PARSED_TOGETHER`), so equal answers are equal
-    chunks. Safe for threads: at worst two lanes read one chunk at the same time.
+    chunks. Lanes that run side by side answer the same chunk at about the same time: the first to
+    come reads it, the others wait for what it found.
     """
 
     def __init__(self) -> None:
         self._read: dict[tuple[bytes, tuple[str, ...]], Outcomes] = {}
+        self._reading = threading.Lock()
 
     def read(self, chunk: bytes, operations: Sequence[str]) -> Outcomes:
         """Return :func:`parse_answers` of the chunk, or what it gave the first time."""
@@ -78,9 +81,10 @@ class Known:
         if len(kinds) > 1:
             return parse_answers(chunk, operations)
         name = (hashlib.sha256(chunk).digest(), kinds)
-        if name not in self._read:
-            self._read[name] = parse_answers(chunk, operations)
-        return self._read[name]
+        with self._reading:
+            if name not in self._read:
+                self._read[name] = parse_answers(chunk, operations)
+            return self._read[name]
 
 
 def after_lines(text: bytes | bytearray, lines: int, begin: int = 0) -> int:
@@ -127,10 +131,10 @@ def _all_ids(chunk: bytes, count: int) -> Outcomes | None:
     """
     text = np.frombuffer(chunk, dtype=np.uint8).copy()
     separators = np.flatnonzero(text <= ord(" "))
-    gaps = np.diff(separators, prepend=-1)
+    gaps = np.diff(separators)
     # No word is empty, and none has more than nine digits: those are read one by one, since numpy
     # lets a number that is too wide wrap.
-    if gaps.min() < 2 or gaps.max() > 10:
+    if separators[0] < 2 or gaps.min(initial=2) < 2 or gaps.max(initial=2) > 10:
         return None
     newlines = np.flatnonzero(text[separators] == ord("\n"))
     ends = separators[newlines]

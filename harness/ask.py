@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,7 +26,7 @@ from harness.lane import Lane
 from harness.outcomes import Operation, Outcomes, Status
 from harness.plan import Lanes
 from harness.probe import Limits, run_lane
-from harness.requests import RequestFile, write_requests
+from harness.requests import Payload, RequestFile, decimals, write_requests
 from harness.runners import Runner, runner_for
 from harness.store import Store, key
 from harness.tokenizers import TokenizerFile
@@ -106,13 +107,16 @@ def write_sheet(
         for operation in operations
     }
 
-    def requests() -> Iterable[tuple[str, bytes | Sequence[int]]]:
+    def requests() -> Iterable[tuple[str, Payload]]:
         for operation, block in blocks.items():
-            for row in block:
-                if operation == "decode":
-                    yield operation, expected["encode"].answer(int(row)).tolist()
-                else:
-                    yield operation, cases[int(row)].data
+            if operation == "decode":
+                asked = expected["encode"].take(block)
+                words, ends = decimals(asked.ids), asked.offsets.tolist()
+                for first, last in pairwise(ends):
+                    yield operation, words[first:last]
+            else:
+                for row in block.tolist():
+                    yield operation, cases[row].data
 
     suffix = "" if rows is None else "-again"
     path = directory / f"{tokenizer.name}{suffix}.requests"

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from harness.errors import StorageError
 
@@ -45,23 +46,31 @@ def storage(path: Path) -> Iterator[None]:
         ) from error
 
 
-def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Write ``data`` to ``path`` as a whole, creating its directory; raises :class:`StorageError`.
+@contextmanager
+def whole_file(path: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
+    """Yield a file that becomes ``path`` as the block ends, and nothing where it fails.
 
-    ``mode`` is what the file is left with, whatever the process's umask says of a temporary file.
+    Its directory is created. Raises :class:`StorageError`. ``mode`` is what the file is left with,
+    whatever the process's umask says of a temporary file.
     """
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=".partial-", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(data)
+                yield file
             Path(temporary).chmod(mode)
             Path(temporary).replace(path)
         except BaseException:
             with suppress(OSError):
                 Path(temporary).unlink()
             raise
+
+
+def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Write ``data`` to ``path`` as a whole, as :func:`whole_file` does."""
+    with whole_file(path, mode=mode) as file:
+        file.write(data)
 
 
 def directory(path: Path) -> Path:

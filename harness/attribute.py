@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from harness.diff import Mask, Rows, differs
-from harness.hypotheses import Description, Hypothesis, can_show, proposed
+from harness.hypotheses import Description, Hypothesis, Seen, can_show, proposed
 from harness.hypotheses.input import POLICIES, RECOMMENDED, REFUSED
+from harness.hypotheses.seen import DecodeIds
 from harness.hypotheses.trial import Encode, Examined, Normalized, Trial, answers, spliced
 from harness.isolate import Separation, induced
 from harness.outcomes import Outcomes, Status
@@ -31,7 +32,7 @@ __all__ = [
     "judged",
 ]
 
-Propose = Callable[[Description, Sequence[bytes], Sequence[int]], Sequence[Hypothesis]]
+Propose = Callable[[Seen], Sequence[Hypothesis]]
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ def attribute(
     normalized: Normalized | None = None,
     declared: Collection[str] = (),
     policy: BytePolicy | None = None,
+    decode_ids: DecodeIds | None = None,
     propose: Propose = proposed,
 ) -> Attribution:
     """Test every hypothesis that ``propose`` offers and return what holds.
@@ -112,13 +114,15 @@ def attribute(
     a hypothesis is held against it (:func:`judged`). ``declared`` names hypotheses to be tested on
     every case even where nothing mismatches: a declared deviation that is gone must be noticed.
     ``policy`` is what is known of the subject's invalid UTF-8, which an input change can produce.
+    ``decode_ids`` gives the text of ids, from which some parameters are inferred.
     """
-    mismatching = np.flatnonzero(judged & differs(expected, observed))
-    trial = Trial(cases, expected, observed, judged, mismatching, description, encode, normalized)
+    seen = Seen(description, cases, expected, observed, judged, decode_ids)
+    mismatching = seen.mismatching
+    trial = Trial(seen, encode, normalized)
     known = policy.name if policy is not None else RECOMMENDED
     results: dict[str, list[Examined]] = {}
     if mismatching.shape[0] or declared:
-        for hypothesis in propose(description, cases, mismatching.tolist()):
+        for hypothesis in propose(seen):
             thorough = hypothesis.name in declared
             if mismatching.shape[0] or thorough:
                 tested = trial.run(hypothesis, known, thorough=thorough)
@@ -131,8 +135,8 @@ def attribute(
         ungraded = expected.status == Status.UNGRADED
         under = causes[0].hypothesis
         policy = byte_policy(cases, observed, ungraded, description, encode, under=under)
-    graded = [cases[row] for row in np.flatnonzero(expected.status == Status.OK).tolist()]
-    silent = {n: can_show(n, description, graded) for n in declared if n not in results}
+    graded = seen.only(np.flatnonzero(expected.status == Status.OK))
+    silent = {n: can_show(n, graded) for n in declared if n not in results}
     return Attribution(
         np.flatnonzero(judged),
         mismatching,

@@ -6,10 +6,7 @@ reading at the offset of the next request.
 """
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from harness.atomic import storage
+from harness.atomic import whole_file
 from harness.outcomes import Ids
 
-Payload = bytes | Sequence[int]
+# A text's bytes, or ids: as numbers, or as the words of `decimals`.
+Payload = bytes | Sequence[int | str]
 _TOGETHER = 2048
 
 
@@ -65,6 +63,16 @@ def request_line(operation: str, payload: Payload) -> bytes:
     return f"{operation} {words}\n".encode("ascii")
 
 
+def decimals(ids: Ids) -> list[str]:
+    """Write ids as decimals; many at a time, each different id is written once."""
+    most = int(ids.max(initial=0))
+    if most > ids.shape[0]:
+        return [str(number) for number in ids.tolist()]
+    words = np.array([str(number) for number in range(most + 1)], dtype=object)
+    found: list[str] = words[ids].tolist()
+    return found
+
+
 def write_requests(path: Path, requests: Iterable[tuple[str, Payload]]) -> RequestFile:
     """Write requests to ``path``, whole or not at all; raises :class:`StorageError`.
 
@@ -75,23 +83,14 @@ def write_requests(path: Path, requests: Iterable[tuple[str, Payload]]) -> Reque
     digest = hashlib.sha256()
     # Sixty thousand small writes and digests would cost as much as making the lines.
     waiting = iter(requests)
-    with storage(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".partial-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                while some := list(islice(waiting, _TOGETHER)):
-                    lines = [request_line(operation, payload) for operation, payload in some]
-                    lengths += map(len, lines)
-                    kinds += bytes(known.setdefault(name, len(known)) for name, _ in some)
-                    block = b"".join(lines)
-                    file.write(block)
-                    digest.update(block)
-            Path(temporary).replace(path)
-        except BaseException:
-            with suppress(OSError):
-                Path(temporary).unlink()
-            raise
+    with whole_file(path) as file:
+        while some := list(islice(waiting, _TOGETHER)):
+            lines = [request_line(operation, payload) for operation, payload in some]
+            lengths += map(len, lines)
+            kinds += bytes(known.setdefault(name, len(known)) for name, _ in some)
+            block = b"".join(lines)
+            file.write(block)
+            digest.update(block)
     return RequestFile(
         path,
         np.cumsum(np.asarray(lengths, dtype=np.int64)),

@@ -2,37 +2,38 @@
 
 Adding one: give it a name, a summary and a pure change in its stage's file, list the name in that
 file's ``NAMES``, and write its heading in ``docs/attribution.md``.
+
+A stage's file offers ``NAMES``, ``proposed(seen)``, and ``can_show(name, seen)`` for the names
+whose parameters are inferred from mismatching cases.
 """
 
-from collections.abc import Sequence
+from types import ModuleType
 
 from harness.hypotheses import input as input_stage
 from harness.hypotheses import normalizer, pre_tokenizer
 from harness.hypotheses.hypothesis import Description, Hypothesis, combine
+from harness.hypotheses.seen import Seen
 
-__all__ = ["NAMES", "Description", "Hypothesis", "can_show", "combine", "proposed"]
+__all__ = ["NAMES", "Description", "Hypothesis", "Seen", "can_show", "combine", "proposed"]
 
-NAMES: tuple[str, ...] = (*normalizer.NAMES, *input_stage.NAMES, *pre_tokenizer.NAMES)
+# In the order in which ties are named.
+_STAGES: tuple[ModuleType, ...] = (normalizer, input_stage, pre_tokenizer)
+NAMES: tuple[str, ...] = tuple(name for stage in _STAGES for name in stage.NAMES)
 
 
-def proposed(
-    description: Description, cases: Sequence[bytes], mismatching: Sequence[int]
-) -> tuple[Hypothesis, ...]:
+def proposed(seen: Seen) -> tuple[Hypothesis, ...]:
     """Return every hypothesis that can be tested here, in the order in which ties are named.
 
     A hypothesis that changes nothing for this tokenizer (NFC in place of NFC) or for these cases
     (NUL ends the text, and no case holds one) is not among them. Parameters are inferred from the
-    cases at the indices ``mismatching``.
+    mismatching cases.
     """
-    return (
-        *normalizer.proposed(description),
-        *input_stage.proposed(cases),
-        *pre_tokenizer.proposed(cases, mismatching),
-    )
+    return tuple(one for stage in _STAGES for one in stage.proposed(seen))
 
 
-def can_show(name: str, description: Description, cases: Sequence[bytes]) -> bool:
+def can_show(name: str, seen: Seen) -> bool:
     """Whether these cases could show the hypothesis ``name`` of a subject that has it."""
-    if name in pre_tokenizer.NAMES:
-        return pre_tokenizer.can_show(cases)
-    return any(one.name == name for one in proposed(description, cases, ()))
+    for stage in _STAGES:
+        if name in stage.NAMES and hasattr(stage, "can_show"):
+            return bool(stage.can_show(name, seen))
+    return any(one.name == name for one in proposed(seen))

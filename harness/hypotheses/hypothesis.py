@@ -1,18 +1,20 @@
 """One suspected change, as a value: to the bytes that go in, or to the tokenizer's description.
 
 A changed tokenizer answers a case so: the case's bytes become one or more pieces
-(:meth:`Hypothesis.pieces`), the oracle under the changed description encodes each piece by itself,
-and the answers are laid end to end. Because both halves are plain functions, hypotheses compose:
-:func:`combine` applies input changes in the order given and description changes in the order of the
-stages.
+(:attr:`Hypothesis.text`), the oracle under the changed description encodes each piece by itself,
+the answers are laid end to end, and the ids are changed last. Because all three are plain
+functions, hypotheses compose: :func:`combine` applies them in the order of the stages.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness.outcomes import Ids
+
 # The tokenizer.json's object without the vocabulary and merges: normalizer, pre_tokenizer,
-# post_processor, decoder, added_tokens, and the scalar fields of model.
+# post_processor, decoder, added_tokens, and the scalar fields of model. Beside them stands
+# ``asked``: ``{"special": bool}``, whether special tokens are asked for.
 Description = Mapping[str, Any]
 Pieces = tuple[bytes, ...]
 Parameters = tuple[tuple[str, int | str], ...]
@@ -30,6 +32,11 @@ def same(description: Description) -> Description:
     return description
 
 
+def unchanged(ids: Ids) -> Ids:
+    """Return the ids themselves: the change that changes nothing."""
+    return ids
+
+
 @dataclass(frozen=True)
 class Hypothesis:
     """One suspected change, with a stable kebab-case name that is also the cause's name.
@@ -37,6 +44,7 @@ class Hypothesis:
     ``parameters``  what was inferred, as (name, value) pairs; the name does not contain it.
     ``text``        the input change: the case's bytes → the pieces encoded one by one.
     ``describe``    the description change; returns a new mapping and leaves its argument alone.
+    ``ids``         the change to the ids that come out, uint32[k] → uint32[j].
     ``parts``       the hypotheses this one combines; empty for a single change.
     """
 
@@ -46,6 +54,7 @@ class Hypothesis:
     parameters: Parameters = ()
     text: Callable[[bytes], Pieces] = whole
     describe: Callable[[Description], Description] = same
+    ids: Callable[[Ids], Ids] = unchanged
     parts: tuple["Hypothesis", ...] = ()
 
     def __post_init__(self) -> None:
@@ -82,7 +91,7 @@ def combine(hypotheses: Sequence[Hypothesis]) -> Hypothesis:
 
     def text(data: bytes) -> Pieces:
         pieces: Pieces = (data,)
-        for part in parts:
+        for part in staged:
             pieces = tuple(after for before in pieces for after in part.text(before))
         return pieces
 
@@ -91,6 +100,11 @@ def combine(hypotheses: Sequence[Hypothesis]) -> Hypothesis:
             description = part.describe(description)
         return description
 
+    def ids(found: Ids) -> Ids:
+        for part in staged:
+            found = part.ids(found)
+        return found
+
     return Hypothesis(
         "+".join(part.name for part in parts),
         staged[0].stage,
@@ -98,5 +112,6 @@ def combine(hypotheses: Sequence[Hypothesis]) -> Hypothesis:
         tuple((f"{part.name}.{key}", value) for part in parts for key, value in part.parameters),
         text,
         describe,
+        ids,
         parts,
     )

@@ -1,8 +1,9 @@
 """Changes to the bytes before any stage sees them, and what becomes of bytes that are not UTF-8."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from harness.hypotheses.hypothesis import Hypothesis, Pieces
+from harness.hypotheses.seen import Seen
 
 
 def _until_nul(data: bytes) -> Pieces:
@@ -22,12 +23,12 @@ LAST_BYTE_DROPPED = Hypothesis(
 NAMES = (NUL_ENDS_TEXT.name, LAST_BYTE_DROPPED.name)
 
 
-def proposed(cases: Sequence[bytes]) -> tuple[Hypothesis, ...]:
-    """Return the input changes that would change any of ``cases``; the others cannot be tested."""
+def proposed(seen: Seen) -> tuple[Hypothesis, ...]:
+    """Return the input changes that would change any case; the others cannot be tested."""
     return tuple(
         one
         for one in (NUL_ENDS_TEXT, LAST_BYTE_DROPPED)
-        if any(one.text(data) != (data,) for data in cases)
+        if any(one.text(data) != (data,) for data in seen.cases)
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from harness.hypotheses.hypothesis import Description, Hypothesis
+from harness.hypotheses.seen import Seen
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 LEFT_OUT = "normalizer-left-out"
@@ -25,9 +26,9 @@ def _plain(normalizer: object) -> object:
     return normalizer
 
 
-def proposed(description: Description) -> tuple[Hypothesis, ...]:
+def proposed(seen: Seen) -> tuple[Hypothesis, ...]:
     """Return the normalizer changes that differ from what the tokenizer declares."""
-    declared = _plain(description.get("normalizer"))
+    declared = _plain(seen.description.get("normalizer"))
     found: list[Hypothesis] = []
     if declared is not None:
         summary = "the declared normalizer is not applied"

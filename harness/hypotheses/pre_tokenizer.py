@@ -7,10 +7,11 @@ or only before an N+1-th. All four are tried, for every N that the mismatching c
 """
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from harness.hypotheses.hypothesis import Description, Hypothesis, Pieces
+from harness.hypotheses.seen import Seen
 
 MARKS_CAPPED = "marks-capped"
 NAMES = (MARKS_CAPPED,)
@@ -84,26 +85,27 @@ def _split_first(cap: int, *, before: bool) -> Callable[[Description], Descripti
     return describe
 
 
-def can_show(cases: Sequence[bytes]) -> bool:
+def can_show(name: str, seen: Seen) -> bool:
     """Whether any case holds a mark, so that a cap on marks could show."""
+    assert name == MARKS_CAPPED  # noqa: S101 - the only name here
     return any(
         _marks_in_runs(unicodedata.normalize("NFD", data.decode("utf-8", "replace")))
-        for data in cases
+        for data in seen.cases
     )
 
 
-def proposed(cases: Sequence[bytes], mismatching: Sequence[int]) -> tuple[Hypothesis, ...]:
+def proposed(seen: Seen) -> tuple[Hypothesis, ...]:
     """Return a cap for every N that could have broken each mismatching case; none without any.
 
     NFD shows the most marks a text can come to have, whatever the normalizer.
     """
     most = _LARGEST
-    for case in mismatching:
-        text = cases[case].decode("utf-8", "replace")
+    for case in seen.mismatching.tolist():
+        text = seen.cases[case].decode("utf-8", "replace")
         most = min(most, _marks_in_runs(unicodedata.normalize("NFD", text)))
         if not most:
             return ()
-    if not len(mismatching):
+    if not len(seen.mismatching):
         return ()
     found: list[Hypothesis] = []
     for cap in range(1, most + 1):

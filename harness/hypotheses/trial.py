@@ -10,10 +10,11 @@ import numpy as np
 
 from harness.diff import Mask, Rows, differs
 from harness.errors import TokparityError
-from harness.hypotheses.hypothesis import Description, Hypothesis
+from harness.hypotheses.hypothesis import Description, Hypothesis, unchanged
 from harness.hypotheses.input import POLICIES, RECOMMENDED
 from harness.hypotheses.normalizer import beside_added, normalized_contents, segments
-from harness.outcomes import Outcomes, Status
+from harness.hypotheses.seen import Seen
+from harness.outcomes import Outcomes, Status, from_answers
 
 # The oracle under a description: one outcome a text.
 Encode = Callable[[Description, Sequence[str]], Outcomes]
@@ -56,12 +57,7 @@ class Examined:
 class Trial:
     """The evidence every hypothesis is held against."""
 
-    cases: Sequence[bytes]
-    expected: Outcomes
-    observed: Outcomes
-    judged: Mask
-    mismatching: Rows
-    description: Description
+    seen: Seen
     encode: Encode
     normalized: Normalized | None
 
@@ -85,8 +81,8 @@ class Trial:
 
     def _makes_invalid(self, hypothesis: Hypothesis) -> bool:
         """Whether the input change leaves bytes that are not UTF-8, so that a policy matters."""
-        for row in np.flatnonzero(self.judged).tolist():
-            for piece in hypothesis.text(self.cases[row]):
+        for row in np.flatnonzero(self.seen.judged).tolist():
+            for piece in hypothesis.text(self.seen.cases[row]):
                 try:
                     piece.decode("utf-8")
                 except UnicodeDecodeError:
@@ -96,26 +92,29 @@ class Trial:
     def predict(self, hypothesis: Hypothesis, rows: Sequence[int], decode: Decode) -> Outcomes:
         """Return the oracle's answers to the cases at ``rows`` under the hypothesis."""
         wanted = np.asarray(rows, dtype=np.int64)
-        if hypothesis.describe(self.description) == self.description:
+        only_text = hypothesis.describe(self.seen.description) == self.seen.description
+        if only_text and hypothesis.ids is unchanged:
             # Only the input changes: a case it leaves alone keeps its expected answer.
             touched = np.asarray(
-                [hypothesis.text(self.cases[row]) != (self.cases[row],) for row in rows],
+                [hypothesis.text(self.seen.cases[row]) != (self.seen.cases[row],) for row in rows],
                 dtype=np.bool_,
             )
             answers = self._answers(hypothesis, wanted[touched], decode)
-            return spliced(self.expected.take(wanted), answers, np.flatnonzero(touched), dense=True)
+            return spliced(
+                self.seen.expected.take(wanted), answers, np.flatnonzero(touched), dense=True
+            )
         return self._answers(hypothesis, wanted, decode)
 
     def _answers(self, hypothesis: Hypothesis, rows: Rows, decode: Decode) -> Outcomes:
-        data = [self.cases[row] for row in rows.tolist()]
-        return answers(data, hypothesis, self.description, self.encode, decode)
+        data = [self.seen.cases[row] for row in rows.tolist()]
+        return answers(data, hypothesis, self.seen.description, self.encode, decode)
 
     def _test(self, hypothesis: Hypothesis, decode: Decode, *, thorough: bool) -> Examined:
         # Short cases first: they cost least and refute as well.
-        order = sorted(self.mismatching.tolist(), key=lambda row: len(self.cases[row]))
+        order = sorted(self.seen.mismatching.tolist(), key=lambda row: len(self.seen.cases[row]))
         for size in _PROBES:
             rows = order[:size]
-            wrong = differs(self.predict(hypothesis, rows, decode), self.observed.take(rows))
+            wrong = differs(self.predict(hypothesis, rows, decode), self.seen.observed.take(rows))
             if wrong.any() and not thorough:
                 return Examined(
                     hypothesis,
@@ -128,26 +127,27 @@ class Trial:
 
     def everywhere(self, hypothesis: Hypothesis, decode: Decode) -> Examined:
         """Test one hypothesis on every case the oracle can take."""
-        graded = np.flatnonzero(self.expected.status == Status.OK)
+        graded = np.flatnonzero(self.seen.expected.status == Status.OK)
         answers = self.predict(hypothesis, graded.tolist(), decode)
-        predicted = spliced(self.expected, answers, graded, dense=True)
-        wrong = differs(predicted, self.observed) & self.judged
-        is_mismatch = np.zeros_like(self.judged)
-        is_mismatch[self.mismatching] = True
+        predicted = spliced(self.seen.expected, answers, graded, dense=True)
+        wrong = differs(predicted, self.seen.observed) & self.seen.judged
+        is_mismatch = np.zeros_like(self.seen.judged)
+        is_mismatch[self.seen.mismatching] = True
         missed, broken = np.flatnonzero(wrong & is_mismatch), np.flatnonzero(wrong & ~is_mismatch)
         contradicting = np.concatenate([missed, broken])
         sizes = self._normalized_set(hypothesis, is_mismatch)
         return Examined(
             hypothesis,
             accepted=not contradicting.shape[0] and sizes[1] is not False,
-            tried=int(self.mismatching.shape[0]),
-            explained=int(self.mismatching.shape[0] - missed.shape[0]),
+            tried=int(self.seen.mismatching.shape[0]),
+            explained=int(self.seen.mismatching.shape[0] - missed.shape[0]),
             would_break=int(broken.shape[0]),
             refuted_by=int(contradicting[0]) if contradicting.shape[0] else None,
             normalized_differs=sizes[0],
             sets_equal=sizes[1],
             predicted=predicted,
-            changes=differs(predicted, self.expected) & (self.expected.status == Status.OK),
+            changes=differs(predicted, self.seen.expected)
+            & (self.seen.expected.status == Status.OK),
         )
 
     def _normalized_set(
@@ -156,12 +156,12 @@ class Trial:
         """Return (how many judged cases get another normalized form, are they the mismatches)."""
         if self.normalized is None or hypothesis.stages != {"normalizer"}:
             return None, None
-        rows = np.flatnonzero(self.judged)
-        texts = [self.cases[row].decode("utf-8") for row in rows.tolist()]
-        parts = [segments(text, self.description) for text in texts]
+        rows = np.flatnonzero(self.seen.judged)
+        texts = [self.seen.cases[row].decode("utf-8") for row in rows.tolist()]
+        parts = [segments(text, self.seen.description) for text in texts]
         flat = [part for own in parts for part in own]
-        before = self._normal_forms(self.description, flat)
-        after = self._normal_forms(hypothesis.describe(self.description), flat)
+        before = self._normal_forms(self.seen.description, flat)
+        after = self._normal_forms(hypothesis.describe(self.seen.description), flat)
         changed = np.asarray([a != b for a, b in zip(before, after, strict=True)], dtype=np.bool_)
         starts = np.cumsum([0] + [len(own) for own in parts])[:-1]
         cases = np.logical_or.reduceat(changed, starts) if rows.shape[0] else changed
@@ -172,7 +172,7 @@ class Trial:
     ) -> list[tuple[str, ...]]:
         """Return the texts' normal forms, as the stages after the normalizer see them."""
         assert self.normalized is not None  # noqa: S101 - its one caller has looked
-        contents = normalized_contents(self.description)
+        contents = normalized_contents(self.seen.description)
         forms = self.normalized(description, [*contents, *texts])
         own = forms[: len(contents)]
         return [beside_added(form, own) for form in forms[len(contents) :]]
@@ -184,9 +184,9 @@ class Trial:
             return accepted
         best = max(group, key=lambda one: (one.predicted is not None, one.explained, -one.tried))
         if best.predicted is None and best.note is None:
-            rows = self.mismatching
+            rows = self.seen.mismatching
             answer = self.predict(best.hypothesis, rows.tolist(), POLICIES[RECOMMENDED])
-            wrong = differs(answer, self.observed.take(rows))
+            wrong = differs(answer, self.seen.observed.take(rows))
             best = replace(best, tried=int(rows.shape[0]), explained=int((~wrong).sum()))
         return [best]
 
@@ -208,7 +208,15 @@ def answers(
     found = encode(changed, [decode(piece) for own in pieces for piece in own])
     bounds = np.cumsum([0] + [len(own) for own in pieces])
     status = np.maximum.reduceat(found.status, bounds[:-1])
-    return Outcomes(status, found.offsets[bounds], found.ids)
+    joined = Outcomes(status, found.offsets[bounds], found.ids)
+    if hypothesis is None or hypothesis.ids is unchanged:
+        return joined
+    return from_answers(
+        [
+            hypothesis.ids(joined.answer(row)) if one == Status.OK else Status(one)
+            for row, one in enumerate(status.tolist())
+        ]
+    )
 
 
 def spliced(base: Outcomes, other: Outcomes, rows: Rows, *, dense: bool = False) -> Outcomes:

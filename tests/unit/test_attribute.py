@@ -13,9 +13,10 @@ from tokenizers.trainers import BpeTrainer
 
 from harness.attribute import Attribution, agreed, attribute, byte_policy, judged
 from harness.errors import TokenizerError
-from harness.hypotheses import Description, Hypothesis, combine, proposed
+from harness.hypotheses import Description, Hypothesis, Seen, combine, proposed
 from harness.isolate import separate
 from harness.outcomes import Outcomes, Status, from_answers
+from tests.unit.observed import seen
 
 MARK = "\u0301"
 PATTERN = r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s+"
@@ -113,7 +114,7 @@ def subject(
 
 
 def planted(name: str, **parameters: int | str) -> Hypothesis:
-    offered = proposed(DECLARED, CASES, [4])
+    offered = proposed(seen(DECLARED, CASES, [4]))
     return next(
         one
         for one in offered
@@ -245,9 +246,7 @@ def test_ties_are_all_reported() -> None:
 
 
 def test_the_smaller_explanation_wins() -> None:
-    def offer(
-        description: Description, cases: Sequence[bytes], mismatching: Sequence[int]
-    ) -> list[Hypothesis]:
+    def offer(_: Seen) -> list[Hypothesis]:
         single = planted("normalizer-left-out")
         return [combine([planted("normalizer-nfd"), single]), single]
 

@@ -8,6 +8,7 @@ from tokenizers import Regex, pre_tokenizers
 from harness.hypotheses import NAMES, Hypothesis, can_show, combine, proposed
 from harness.hypotheses.input import LAST_BYTE_DROPPED, NUL_ENDS_TEXT, POLICIES
 from harness.hypotheses.normalizer import beside_added, normalized_contents, segments
+from tests.unit.observed import seen
 
 NFC = {"normalizer": {"type": "NFC"}, "pre_tokenizer": {"type": "ByteLevel"}}
 MARK = "\u0301"
@@ -23,14 +24,14 @@ def test_names_are_kebab_case_and_unique() -> None:
 
 
 def test_a_hypothesis_that_changes_nothing_is_not_offered() -> None:
-    assert names(proposed(NFC, [b"abc"], [])) == [
+    assert names(proposed(seen(NFC, [b"abc"], []))) == [
         "normalizer-left-out",
         "normalizer-nfd",
         "normalizer-nfkc",
         "normalizer-nfkd",
         "last-byte-dropped",
     ]
-    bare = names(proposed({"normalizer": None}, [b"a\0b"], []))
+    bare = names(proposed(seen({"normalizer": None}, [b"a\0b"], [])))
     assert "normalizer-left-out" not in bare
     assert "normalizer-nfc" in bare
     assert "nul-ends-text" in bare
@@ -47,19 +48,19 @@ def test_a_hypothesis_that_changes_nothing_is_not_offered() -> None:
     ],
 )
 def test_a_sequence_of_one_is_what_it_holds(declared: dict[str, object]) -> None:
-    found = names(proposed({"normalizer": declared}, [], []))
+    found = names(proposed(seen({"normalizer": declared}, [], [])))
     assert "normalizer-nfc" not in found
     assert "normalizer-left-out" in found
 
 
 def test_an_empty_sequence_is_no_normalizer() -> None:
     empty = {"normalizer": {"type": "Sequence", "normalizers": []}}
-    assert "normalizer-left-out" not in names(proposed(empty, [], []))
+    assert "normalizer-left-out" not in names(proposed(seen(empty, [], [])))
 
 
 def test_a_longer_sequence_is_replaced_whole() -> None:
     declared = {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}
-    found = {one.name: one for one in proposed({"normalizer": declared}, [], [])}
+    found = {one.name: one for one in proposed(seen({"normalizer": declared}, [], []))}
     assert found["normalizer-nfc"].describe({"normalizer": declared}) == {
         "normalizer": {"type": "NFC"}
     }
@@ -67,7 +68,7 @@ def test_a_longer_sequence_is_replaced_whole() -> None:
 
 def test_describing_a_change_leaves_the_description_alone() -> None:
     before = {"normalizer": {"type": "NFC"}, "pre_tokenizer": {"type": "ByteLevel"}}
-    for one in proposed(before, [MARK.encode() * 3], [0]):
+    for one in proposed(seen(before, [MARK.encode() * 3], [0])):
         one.describe(before)
     assert before == NFC
 
@@ -80,7 +81,7 @@ def test_input_changes() -> None:
 
 
 def test_combined_changes_apply_to_input_and_description() -> None:
-    nfd = next(one for one in proposed(NFC, [], []) if one.name == "normalizer-nfd")
+    nfd = next(one for one in proposed(seen(NFC, [], [])) if one.name == "normalizer-nfd")
     both = combine([NUL_ENDS_TEXT, combine([nfd, LAST_BYTE_DROPPED])])
     assert both.name == "nul-ends-text+normalizer-nfd+last-byte-dropped"
     assert both.size == 3
@@ -100,7 +101,7 @@ def capped(cap: int, *, before: bool, raw: bool) -> Hypothesis:
     data = ("a" + MARK * 40).encode()
     return next(
         one
-        for one in proposed({"pre_tokenizer": None}, [data], [0])
+        for one in proposed(seen({"pre_tokenizer": None}, [data], [0]))
         if one.name == "marks-capped"
         and dict(one.parameters)
         == {
@@ -156,24 +157,24 @@ def test_the_declared_pre_tokenizer_stays_behind_the_cap() -> None:
 
 def test_caps_are_inferred_from_the_mismatching_cases() -> None:
     cases = [("a" + MARK * 9).encode(), ("a" + MARK * 4).encode(), b"none"]
-    caps = {dict(one.parameters).get("cap") for one in proposed(NFC, cases, [0, 1])}
+    caps = {dict(one.parameters).get("cap") for one in proposed(seen(NFC, cases, [0, 1]))}
     assert caps - {None} == {1, 2, 3, 4}
-    assert "marks-capped" not in names(proposed(NFC, cases, [0, 2]))
-    assert "marks-capped" not in names(proposed(NFC, cases, []))
+    assert "marks-capped" not in names(proposed(seen(NFC, cases, [0, 2])))
+    assert "marks-capped" not in names(proposed(seen(NFC, cases, [])))
 
 
 def test_composed_letters_count_their_marks() -> None:
     """A subject may decompose first, so U+00E9 can hold a mark."""
-    assert "marks-capped" in names(proposed(NFC, ["é".encode()], [0]))
+    assert "marks-capped" in names(proposed(seen(NFC, ["é".encode()], [0])))
 
 
 def test_testable() -> None:
-    assert can_show("normalizer-left-out", NFC, [])
-    assert not can_show("normalizer-nfc", NFC, [])
-    assert can_show("nul-ends-text", NFC, [b"\0"])
-    assert not can_show("nul-ends-text", NFC, [b"a"])
-    assert can_show("marks-capped", NFC, [("a" + MARK).encode()])
-    assert not can_show("marks-capped", NFC, [b"a"])
+    assert can_show("normalizer-left-out", seen(NFC, [], []))
+    assert not can_show("normalizer-nfc", seen(NFC, [], []))
+    assert can_show("nul-ends-text", seen(NFC, [b"\0"], []))
+    assert not can_show("nul-ends-text", seen(NFC, [b"a"], []))
+    assert can_show("marks-capped", seen(NFC, [("a" + MARK).encode()], []))
+    assert not can_show("marks-capped", seen(NFC, [b"a"], []))
 
 
 @pytest.mark.parametrize(

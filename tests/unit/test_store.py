@@ -48,3 +48,31 @@ def test_an_entry_that_cannot_be_stored_costs_nothing_but_words(tmp_path: Path) 
     kept.put(store.key(a=1), {"x": 1})
     assert str(tmp_path) in (kept.trouble or "")
     assert kept.get(store.key(a=1)) is None
+
+
+def test_equal_outcomes_are_kept_once_and_each_entry_keeps_its_own_notes(tmp_path: Path) -> None:
+    kept = Store(tmp_path)
+    for note in ("one", "other"):
+        kept.put(store.key(note=note), {}, from_answers([[1], Status.ERROR], {1: note}))
+    assert len(list(tmp_path.rglob("*.npz"))) == 1
+    for note in ("one", "other"):
+        entry = kept.get(store.key(note=note))
+        assert entry is not None
+        assert entry.outcomes is not None
+        assert entry.outcomes.notes == {1: note}
+
+
+def test_damaged_outcomes_are_stored_anew(tmp_path: Path) -> None:
+    name, outcomes = store.key(a=1), from_answers([[1, 2, 3]])
+    Store(tmp_path).put(name, {}, outcomes)
+    [path] = tmp_path.rglob("*.npz")
+    Store(tmp_path).put(store.key(a=2), {}, from_answers([[1, 2, 4]]))
+    [other] = [one for one in tmp_path.rglob("*.npz") if one != path]
+    # A whole file in the wrong place: nothing but its digest tells.
+    path.write_bytes(other.read_bytes())
+    assert Store(tmp_path).get(name) is None
+    Store(tmp_path).put(name, {}, outcomes)
+    entry = Store(tmp_path).get(name)
+    assert entry is not None
+    assert entry.outcomes is not None
+    assert entry.outcomes.answer(0).tolist() == [1, 2, 3]
