@@ -73,6 +73,7 @@ class Known:
 
     def __init__(self) -> None:
         self._read: dict[tuple[bytes, tuple[str, ...]], Outcomes] = {}
+        self._joined: dict[tuple[int, ...], tuple[tuple[Outcomes, ...], Outcomes]] = {}
         self._reading = threading.Lock()
 
     def read(self, chunk: bytes, operations: Sequence[str]) -> Outcomes:
@@ -85,6 +86,19 @@ class Known:
             if name not in self._read:
                 self._read[name] = parse_answers(chunk, operations)
             return self._read[name]
+
+    def joined(self, parts: Sequence[Outcomes]) -> Outcomes:
+        """Return :func:`concatenate` of the parts; the same value for the same parts.
+
+        Lanes that answered alike then share one value, which costs its memory, its digest and its
+        comparison once.
+        """
+        name = tuple(map(id, parts))
+        with self._reading:
+            if name not in self._joined:
+                # The parts are kept, so that no later part is taken for one of them.
+                self._joined[name] = tuple(parts), concatenate(parts)
+            return self._joined[name][1]
 
 
 def after_lines(text: bytes | bytearray, lines: int, begin: int = 0) -> int:

@@ -49,6 +49,18 @@ class Sheet:
     requests: RequestFile
     blocks: Mapping[Operation, Rows]
     known: Known = field(default_factory=Known)
+    _cut: dict[int, tuple[Outcomes, Mapping[Operation, Outcomes]]] = field(default_factory=dict)
+
+    def by_operation(self, outcomes: Outcomes) -> Mapping[Operation, Outcomes]:
+        """Cut the answers to all requests by operation; the same value for the same answers."""
+        if id(outcomes) not in self._cut:
+            blocks, first = {}, 0
+            for operation, rows in self.blocks.items():
+                blocks[operation] = outcomes.take(np.arange(first, first + rows.shape[0]))
+                first += rows.shape[0]
+            # The answers are kept, so that no later ones are taken for them.
+            self._cut[id(outcomes)] = outcomes, blocks
+        return self._cut[id(outcomes)][1]
 
     def asked(self, request: int) -> tuple[Operation, int]:
         """Return the operation and the case row that a request of the file is about."""
@@ -169,7 +181,7 @@ class Asker:
             return Answered(
                 lane=lane,
                 hello=hello_of(document["hello"]),
-                outcomes=_by_operation(sheet, entry.outcomes),
+                outcomes=sheet.by_operation(entry.outcomes),
                 invalid=None,
                 invalid_request=None,
                 remarks=tuple(document["remarks"]),
@@ -202,7 +214,7 @@ class Asker:
         return Answered(
             lane=lane,
             hello=run.hello,
-            outcomes={} if run.invalid else _by_operation(sheet, run.outcomes),
+            outcomes={} if run.invalid else sheet.by_operation(run.outcomes),
             invalid=run.invalid,
             invalid_request=run.invalid_request,
             remarks=run.remarks,
@@ -210,14 +222,6 @@ class Asker:
             seconds=run.seconds,
             reused=False,
         )
-
-
-def _by_operation(sheet: Sheet, outcomes: Outcomes) -> dict[Operation, Outcomes]:
-    blocks, first = {}, 0
-    for operation, rows in sheet.blocks.items():
-        blocks[operation] = outcomes.take(np.arange(first, first + rows.shape[0]))
-        first += rows.shape[0]
-    return blocks
 
 
 def together(

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
@@ -67,8 +68,9 @@ class Outcomes:
         """The number of ids of every case, int64[n]."""
         return np.diff(self.offsets)
 
+    @cached_property
     def sha256(self) -> str:
-        """Return the digest of statuses, lengths and ids; equal answers, notes aside, share it."""
+        """The digest of statuses, lengths and ids; equal answers, notes aside, share it."""
         digest = hashlib.sha256(f"{len(self)} {self.ids.shape[0]} ".encode())
         for array in (self.status, self.offsets, self.ids):
             digest.update(np.ascontiguousarray(array).data)
@@ -134,6 +136,8 @@ def concatenate(parts: Sequence[Outcomes]) -> Outcomes:
     """Lay several outcomes end to end, keeping order."""
     if not parts:
         return from_answers([])
+    if len(parts) == 1:
+        return parts[0]
     starts = np.cumsum([0] + [p.ids.shape[0] for p in parts])
     firsts = np.cumsum([0] + [len(p) for p in parts])
     offsets = [p.offsets[:-1] + s for p, s in zip(parts, starts[:-1], strict=True)]

@@ -22,17 +22,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.answers import PARSED_TOGETHER, BadAnswer, Known, after_lines
+from harness.answers import Known
 from harness.atomic import storage, write_atomically
 from harness.build import Probe
 from harness.errors import StorageError
 from harness.hello import Hello, shown
 from harness.lockstep import Violation, find_violation
-from harness.outcomes import Outcomes, Status, concatenate, from_answers
+from harness.outcomes import Outcomes, Status, from_answers
 from harness.requests import RequestFile
 from harness.runners import Runner
-from harness.runners.spawn import Cancelled, Lost, signal_name
+from harness.runners.spawn import Cancelled, Lost
 from harness.session import Limits, NoHello, Session, Starter
+from harness.stream import Breach, Overlong, Stop, Stream
 from harness.wire import Tail, Wire
 
 __all__ = ["Cancelled", "LaneRun", "Limits", "Session", "run_lane"]
@@ -103,32 +104,8 @@ def run_lane(
     return _Run(starter, requests, known or Known()).whole()
 
 
-@dataclass(frozen=True)
-class _Stop:
-    """Why a stream ended. ``status`` is None for a probe that fell silent."""
-
-    hung: bool
-    status: int | None
-    hello: bool = True
-
-    @property
-    def words(self) -> str:
-        if self.hung:
-            return "no answer"
-        if self.status is None:
-            return "closed its output"
-        if self.status == 0:
-            return "exited with status 0 before answering"
-        return signal_name(self.status)
-
-
-class _Broken(Exception):
-    """The protocol is broken; nothing of the lane is to be believed."""
-
-    def __init__(self, why: str, request: int | None = None) -> None:
-        super().__init__(why)
-        self.why = why
-        self.request = request
+class _Broken(Breach):
+    """The protocol is broken beyond doubt; nothing of the lane is to be believed."""
 
 
 class _Run:
@@ -139,7 +116,6 @@ class _Run:
         self._known = known
         self._limits = starter.limits
         self._requests = requests
-        self._most = self._limits.longest_answer(requests.longest())
         self._hello: Hello | None = None
         self._load_seconds = 0.0
         self._parts: list[Outcomes] = []
@@ -170,7 +146,7 @@ class _Run:
             self._remark(f"its stderr was not kept: {error.what}")
         return LaneRun(
             hello=self._hello,
-            outcomes=concatenate(self._parts),
+            outcomes=self._known.joined(self._parts),
             invalid=invalid.why if invalid else None,
             invalid_request=invalid.request if invalid else None,
             restarts=self._restarts,
@@ -205,7 +181,7 @@ class _Run:
                 return
             self._restarts += 1
 
-    def _stream(self, stdin: int, first: int, last: int) -> _Stop | None:
+    def _stream(self, stdin: int, first: int, last: int) -> Stop | None:
         """Ask requests ``first`` to ``last``, which ``stdin`` holds; None where all is answered."""
         start = time.monotonic()
         try:
@@ -224,68 +200,23 @@ class _Run:
                 return None
             return self._answers(wire, first, last)
 
-    def _answers(self, wire: Wire, first: int, last: int) -> _Stop | None:
-        pending = bytearray(wire.take())
-        whole = pending.count(b"\n")  # lines in pending, the last of them perhaps unfinished
-        unfinished = len(pending) - (pending.rfind(b"\n") + 1)
-        while True:
-            if self._answered + whole > last:
-                raise self._broken(first, last, "gave more answers than it was asked for")
-            if unfinished > self._most:
-                raise _Broken(
-                    f"gave a line of more than {self._most} bytes", self._answered + whole
-                )
-            while self._answered % PARSED_TOGETHER + whole >= PARSED_TOGETHER:
-                lines = PARSED_TOGETHER - self._answered % PARSED_TOGETHER
-                self._parse(pending, lines, first, last)
-                whole -= lines
-            deadline = time.monotonic() + self._limits.case_seconds
-            data = wire.read(self._limits.case_seconds)
-            while data and b"\n" not in data and unfinished + len(data) <= self._most:
-                # Part of an answer does not start the clock anew.
-                pending += data
-                unfinished += len(data)
-                data = wire.read(deadline - time.monotonic())
-            if not data:
-                self._parse(pending, whole, first, last)
-                return self._ending(wire, last, silent=data is None)
-            pending += data
-            whole += data.count(b"\n")
-            end = data.rfind(b"\n")
-            unfinished = unfinished + len(data) if end < 0 else len(data) - end - 1
-            wire.settle(len(data))
-
-    def _parse(self, pending: bytearray, lines: int, first: int, last: int) -> None:
-        """Read the first ``lines`` answers of ``pending``, and take them out of it."""
-        if not lines:
-            return
-        end = after_lines(pending, lines)
-        chunk = bytes(pending[:end])
-        del pending[:end]
-        kinds = self._requests.kinds[self._answered : self._answered + lines].tolist()
-        operations = [self._requests.operations[kind] for kind in kinds]
+    def _answers(self, wire: Wire, first: int, last: int) -> Stop | None:
+        stream = Stream(wire, self._requests, first, last, limits=self._limits, known=self._known)
         try:
-            self._put(self._known.read(chunk, operations))
-        except BadAnswer as bad:
-            raise self._broken(first, last, bad.why, self._answered + bad.index) from None
+            for part in stream:
+                self._put(part)
+        except Overlong as breach:  # asking again would only flood again
+            raise _Broken(breach.why, breach.request) from None
+        except Breach as breach:
+            raise self._broken(first, last, breach.why, breach.request) from None
+        for remark in stream.remarks:
+            self._remark(remark)
+        return stream.stop
 
-    def _ending(self, wire: Wire, last: int, *, silent: bool) -> _Stop | None:
-        """Say why a stream ended: None where every request has its answer."""
-        if self._answered < last:
-            if silent:
-                return _Stop(True, None)
-            return _Stop(False, wire.status(self._limits.case_seconds))
-        status = None if silent else wire.status(self._limits.case_seconds)
-        if status is None:
-            self._remark("did not exit at the end of its requests")
-        elif status != 0:
-            self._remark(f"{signal_name(status)} after its last answer")
-        return None
-
-    def _no_hello(self, none: NoHello) -> _Stop | None:
+    def _no_hello(self, none: NoHello) -> Stop | None:
         died = none.status is not None and none.status < 0
         if self._hello is not None:
-            return _Stop(False, none.status, hello=False)
+            return Stop(False, none.status, hello=False)
         if not died:
             # What a program says last, as it gives up, is what stopped it.
             words = self._starter.tail.last_words().splitlines()
@@ -294,7 +225,7 @@ class _Run:
         self._put(_all(len(self._requests), Status.CRASH, f"{none.why}, while loading"))
         return None
 
-    def _record(self, stop: _Stop, first: int) -> None:
+    def _record(self, stop: Stop, first: int) -> None:
         """Give the request that was not answered its status, and ask it again alone."""
         index = self._answered
         note = stop.words

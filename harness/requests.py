@@ -6,6 +6,7 @@ reading at the offset of the next request.
 """
 
 import hashlib
+from binascii import hexlify
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -59,8 +60,11 @@ class RequestFile:
 
 def request_line(operation: str, payload: Payload) -> bytes:
     """Return one request: hex for bytes, decimals for ids."""
-    words = payload.hex() if isinstance(payload, bytes) else " ".join(map(str, payload))
-    return f"{operation} {words}\n".encode("ascii")
+    if isinstance(payload, bytes):
+        words = hexlify(payload)
+    else:
+        words = " ".join(map(str, payload)).encode("ascii")
+    return b"%s %s\n" % (operation.encode("ascii"), words)
 
 
 def decimals(ids: Ids) -> list[str]:

@@ -66,11 +66,11 @@ class Store:
         if found is None:
             return None
         notes = {int(case): note for case, note in entry["notes"].items()}
-        return Entry(document, replace(found, notes=notes))
+        return Entry(document, replace(found, notes=notes) if notes else found)
 
     def put(self, name: str, document: Mapping[str, Any], outcomes: Outcomes | None = None) -> None:
         """Store an entry; where the cache cannot be written, :attr:`trouble` says why."""
-        digest = None if outcomes is None else outcomes.sha256()
+        digest = None if outcomes is None else outcomes.sha256
         notes = {} if outcomes is None else dict(outcomes.notes)
         entry = {"document": dict(document), "outcomes": digest, "notes": notes}
         text = json.dumps(entry, ensure_ascii=True).encode()
@@ -92,7 +92,7 @@ class Store:
                     found = Outcomes(arrays["status"], arrays["offsets"], arrays["ids"])
             except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
                 found = None
-            if found is None or found.sha256() != digest:
+            if found is None or found.sha256 != digest:
                 with suppress(OSError):
                     path.unlink()
                 return None

