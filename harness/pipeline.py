@@ -11,7 +11,6 @@ control lane, then lane against lane, then lane against golden.
 """
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -31,6 +30,8 @@ from harness.matrix import neighbours
 from harness.places import bundled, writable
 from harness.plan import Plan, plan_run
 from harness.report.model import Report
+from harness.scratch import scratch
+from harness.stages import with_first_stages
 from harness.store import Store
 from harness.toolchain import toolchain_for
 from harness.verdict import LaneInfo, Question, judge
@@ -77,7 +78,8 @@ def run(config: Config, watch: Watch | None = None) -> Report:
             evidence = _asked(job, evidence, more)
             lanes = _joined(lanes, more)
             asked = questions(job.plan, evidence, _candidates(job.plan), job.store)
-        return _verdict(job, lanes, evidence, asked)
+        report = _verdict(job, lanes, evidence, asked)
+        return with_first_stages(report, job.plan, evidence, lanes.probes, job.asker)
 
 
 @contextmanager
@@ -87,9 +89,9 @@ def _under_way(config: Config, watch: Watch) -> Iterator[_Run]:
     require(plan.lanes.all, plan.lanes.toolchains, plan.lanes.host)
     writable(config.cache, "cache", "name another directory with --cache DIR or $TOKPARITY_CACHE")
     store = Store(config.cache)
-    with tempfile.TemporaryDirectory(prefix="run-", dir=config.cache) as scratch:
-        asker = Asker(config, plan.lanes, store, Path(scratch))
-        yield _Run(plan=plan, store=store, scratch=Path(scratch), asker=asker, watch=watch)
+    with scratch(config.cache) as own:
+        asker = Asker(config, plan.lanes, store, own)
+        yield _Run(plan=plan, store=store, scratch=own, asker=asker, watch=watch)
 
 
 def _prepared(job: _Run, lanes: Sequence[Lane]) -> _Lanes:
