@@ -8,7 +8,7 @@ protocol is never stored: it is asked again each time.
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
@@ -25,7 +25,7 @@ from harness.hello import Hello, hello_of
 from harness.lane import Lane
 from harness.outcomes import Operation, Outcomes, Status
 from harness.plan import Lanes
-from harness.probe import Limits, run_lane
+from harness.probe import Limits, Session, run_lane
 from harness.requests import Payload, RequestFile, decimals, write_requests
 from harness.runners import Runner, runner_for
 from harness.store import Store, key
@@ -152,14 +152,41 @@ class Asker:
             self._runners[lane] = runner_for(lane, toolchain, self._lanes.host)
         return self._runners[lane]
 
+    def session(
+        self,
+        probe: Probe,
+        tokenizer: TokenizerFile,
+        *,
+        patience: float = 1.0,
+        cancel: threading.Event | None = None,
+    ) -> Session:
+        """Return a probe to ask single questions, under the limits of the run.
+
+        ``patience`` multiplies the time a case is given.
+        """
+        runner = self.runner(probe.lane)
+        limits = self._limits(runner)
+        return Session(
+            runner,
+            probe,
+            tokenizer.path,
+            axes=self._lanes.axes(probe.lane),
+            scratch=self._scratch,
+            limits=replace(limits, case_seconds=limits.case_seconds * patience),
+            cancel=cancel,
+        )
+
+    def _limits(self, runner: Runner) -> Limits:
+        return Limits(
+            case_seconds=self._config.case_seconds, load_seconds=self._config.load_seconds
+        ).scaled(runner.emulated)
+
     def ask(
         self, sheet: Sheet, probe: Probe, cancel: threading.Event, *, again: bool = False
     ) -> Answered:
         """Ask one lane everything on a sheet; ``again`` asks anew whatever is stored."""
         lane, runner = probe.lane, self.runner(probe.lane)
-        limits = Limits(
-            case_seconds=self._config.case_seconds, load_seconds=self._config.load_seconds
-        ).scaled(runner.emulated)
+        limits = self._limits(runner)
         name = key(
             what="answers",
             # Two lanes may have byte-identical probes; each is still asked by itself, so that

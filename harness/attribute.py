@@ -3,11 +3,11 @@
 A hypothesis is accepted only when the oracle, so changed, gives the observed ids on **every**
 judged case, agreeing ones included; one that explains the mismatches and would break a match is
 refuted. A change to the normalizer must besides explain the *set*: the mismatching cases are
-exactly those whose normalized form it changes. Mismatching cases are asked first and few at a time,
-because most hypotheses fall on the first.
+exactly those whose normalized form it changes. How they are gone through is told in
+:mod:`harness.hypotheses.search`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,8 +15,10 @@ import numpy as np
 from harness.diff import Mask, Rows, differs
 from harness.hypotheses import Description, Hypothesis, Seen, can_show, proposed
 from harness.hypotheses.input import POLICIES, RECOMMENDED, REFUSED
+from harness.hypotheses.normal_forms import Normalized
+from harness.hypotheses.search import Propose, Search
 from harness.hypotheses.seen import DecodeIds
-from harness.hypotheses.trial import Encode, Examined, Normalized, Trial, answers, spliced
+from harness.hypotheses.trial import Encode, Examined, Trial, answers, spliced
 from harness.isolate import Separation, induced
 from harness.outcomes import Outcomes, Status
 
@@ -31,8 +33,6 @@ __all__ = [
     "byte_policy",
     "judged",
 ]
-
-Propose = Callable[[Seen], Sequence[Hypothesis]]
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,11 @@ class Attribution:
     ``mismatching``  int64[m], those whose observed ids are not the expected ones.
     ``causes``       the accepted hypotheses of the smallest size, ties included; empty with
                      mismatches means *unexplained*.
-    ``tested``       every accepted or declared hypothesis, and of the refuted the closest a name.
+    ``tested``       every accepted or declared hypothesis; of the refuted the closest of each name,
+                     and the closest combinations.
     ``untestable``   declared names that these cases or this tokenizer cannot show.
     ``absent``       declared names that could show, and of which there is no trace.
+    ``asked``        how many hypotheses of each size were tried: singles, pairs, triples.
     ``byte_policy``  what became of invalid UTF-8, the causes taken into account.
     """
 
@@ -69,6 +71,7 @@ class Attribution:
     byte_policy: BytePolicy | None = None
     untestable: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    asked: tuple[int, ...] = ()
 
 
 def judged(
@@ -117,34 +120,24 @@ def attribute(
     ``decode_ids`` gives the text of ids, from which some parameters are inferred.
     """
     seen = Seen(description, cases, expected, observed, judged, decode_ids)
-    mismatching = seen.mismatching
-    trial = Trial(seen, encode, normalized)
     known = policy.name if policy is not None else RECOMMENDED
-    results: dict[str, list[Examined]] = {}
-    if mismatching.shape[0] or declared:
-        for hypothesis in propose(seen):
-            thorough = hypothesis.name in declared
-            if mismatching.shape[0] or thorough:
-                tested = trial.run(hypothesis, known, thorough=thorough)
-                results.setdefault(hypothesis.name, []).append(tested)
-    kept = [one for group in results.values() for one in trial.closest(group)]
-    accepted = [one for one in kept if one.accepted and mismatching.shape[0]]
-    smallest = min((one.hypothesis.size for one in accepted), default=1)
-    causes = tuple(one for one in accepted if one.hypothesis.size == smallest)
-    if policy is not None and policy.name is None and causes:
+    found = Search.of(Trial(seen, encode, normalized), known, propose).run(declared)
+    if policy is not None and policy.name is None and found.causes:
         ungraded = expected.status == Status.UNGRADED
-        under = causes[0].hypothesis
+        under = found.causes[0].hypothesis
         policy = byte_policy(cases, observed, ungraded, description, encode, under=under)
+    tried = {one.hypothesis.name for one in found.tested}
     graded = seen.only(np.flatnonzero(expected.status == Status.OK))
-    silent = {n: can_show(n, graded) for n in declared if n not in results}
+    silent = {n: can_show(n, graded) for n in declared if n not in tried}
     return Attribution(
         np.flatnonzero(judged),
-        mismatching,
-        causes,
-        tuple(kept),
+        seen.mismatching,
+        found.causes,
+        found.tested,
         policy,
         tuple(name for name, shows in silent.items() if not shows),
         tuple(name for name, shows in silent.items() if shows),
+        found.asked,
     )
 
 

@@ -29,6 +29,7 @@ from harness.subject import Subject
 from harness.toolchain import (
     Find,
     Toolchains,
+    built_apart,
     flags_for,
     install_line,
     needs,
@@ -174,7 +175,8 @@ def _variant(
             remedy=install_line(need.package for need in missing),
         )
     tools = [tool(need.found) for need in found if need.found is not None]
-    parts = (lane.triple, lane.char, *(f"{axis}={value}" for axis, value in lane.variations))
+    varied = built_apart(lane, toolchain)
+    parts = (lane.triple, lane.char, *(f"{axis}={value}" for axis, value in varied))
     variant = Variant(
         name=",".join(parts),
         triple=lane.triple,

@@ -25,9 +25,12 @@ CONTROL_CORPUS = "smoke"
 
 
 class DeviationModel(Strict):
-    """One declared deviation."""
+    """One declared deviation; ``hypothesis`` is another word for ``cause``."""
 
-    cause: str
+    cause: str | None = None
+    hypothesis: str | None = None
+    subject: str = "*"
+    parameters: dict[str, str | int] = Field(default_factory=dict)
     tokenizers: list[str] = Field(default_factory=lambda: ["*"])
     lanes: list[str] = Field(default_factory=lambda: ["*"])
     reason: str
@@ -86,6 +89,7 @@ class Config:
     out: Path | None
     jobs: int
     isolate: bool = False
+    sanitize: bool = False
     fresh: bool = False
     overridden: frozenset[str] = frozenset()
     file: Path | None = None
@@ -108,6 +112,7 @@ class Overrides:
     out: Path | None = None
     jobs: int | None = None
     isolate: bool = False
+    sanitize: bool = False
     fresh: bool = False
 
 
@@ -181,6 +186,7 @@ def _override(config: Config, line: Overrides) -> Config:
         out=config.out if line.out is None else line.out.absolute(),
         jobs=line.jobs or config.jobs,
         isolate=line.isolate,
+        sanitize=line.sanitize,
         fresh=line.fresh,
         overridden=frozenset(key for key in ("tokenizers", "corpora") if getattr(line, key)),
     )
@@ -214,18 +220,29 @@ def _lanes(
 
 
 def _deviation(model: DeviationModel, where: str) -> Deviation:
-    if not declarable(model.cause):
-        close = get_close_matches(model.cause, DECLARABLE_NAMES, n=1)
+    given = [name for name in (model.cause, model.hypothesis) if name is not None]
+    if len(given) != 1:
         raise UsageError(
-            f"'{model.cause}' is no cause",
-            where=f"{where}.cause",
+            "names two causes" if given else "names no cause",
+            where=where,
+            expected="exactly one of cause and hypothesis",
+        )
+    key = "cause" if model.cause is not None else "hypothesis"
+    [cause] = given
+    if not declarable(cause):
+        close = get_close_matches(cause, DECLARABLE_NAMES, n=1)
+        raise UsageError(
+            f"'{cause}' is no cause",
+            where=f"{where}.{key}",
             expected=f"did you mean '{close[0]}'?" if close else ", ".join(DECLARABLE_NAMES),
             remedy="the causes are listed in docs/attribution.md",
         )
     return Deviation(
-        cause=model.cause,
+        cause=cause,
+        subject=model.subject,
         tokenizers=tuple(model.tokenizers),
         lanes=tuple(model.lanes),
+        parameters=tuple((name, str(value)) for name, value in model.parameters.items()),
         reason=model.reason,
         link=model.link,
     )

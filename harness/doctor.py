@@ -13,6 +13,7 @@ from harness.toolchain import (
     check,
     install_line,
     needs,
+    surroundings_of,
     toolchain_for,
     which,
 )
@@ -23,7 +24,7 @@ class LaneHealth:
     """One lane here: every need, those that are missing, and how to get them.
 
     ``obstacle`` is what no package helps against: a native lane of another architecture, a
-    container engine or a machine that cannot be reached.
+    container engine or a machine that cannot be reached, a system call that is forbidden.
     """
 
     lane: Lane
@@ -47,7 +48,8 @@ def diagnose(
 ) -> tuple[LaneHealth, ...]:
     """Return the health of every lane, in order; raises :class:`UsageError` for an unknown lane.
 
-    Of a docker or ssh lane that misses no program, the engine or the machine is asked as well.
+    Of a docker or ssh lane that misses no program, the engine or the machine is asked as well, and
+    the kernel of a lane whose probe is started otherwise than as it is.
     """
     found = []
     for one in lanes:
@@ -57,7 +59,8 @@ def diagnose(
         obstacle = None
         try:
             check(one, toolchains, host)
-            if not missing and (one.contained or one.machine is not None):
+            asked = one.contained or one.machine is not None
+            if not missing and (asked or surroundings_of(one, toolchain).command):
                 runner_for(one, toolchain, host, find)
         except LaneUnavailable as error:
             obstacle = error

@@ -24,6 +24,8 @@ from harness.watch import Watch
 
 # Enough to tell chance from cause, few enough to cost little beside loading the tokenizer again.
 MOST_REPEATED = 64
+# Each costs two or three starts of the probe.
+MOST_CRASHES = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,14 +153,65 @@ def repeated(
             return result
 
         again = dict(zip(lanes, together(ask, lanes, plan.config.jobs), strict=True))
-        unsteady = _unsteady(one, rows, again)
         # Lanes that were asked again before, of a run that now adds lanes, keep their finding.
-        repeats = {
-            operation: {**one.repeats.get(operation, {}), **unsteady.get(operation, {})}
-            for operation in {*one.repeats, *unsteady}
-        }
-        found.append(replace(one, repeats=repeats))
+        found.append(_with_repeats(one, _unsteady(one, rows, again)))
     return found
+
+
+def steadied(
+    plan: Plan,
+    evidence: Sequence[Evidence],
+    probe: Probe,
+    asker: Asker,
+    scratch: Path,
+    watch: Watch,
+) -> list[Evidence]:
+    """Ask one lane everything once more, so that what agreed by chance is found out as well.
+
+    Left out are crashes and hangs, which were confirmed when they happened.
+    """
+    watch.stage("asking everything again", len(evidence))
+    found = []
+    for one in evidence:
+        first = one.answers.get(probe.lane)
+        rows = {} if first is None or first.invalid is not None else _answered_rows(one, probe.lane)
+        if rows:
+            sheet = write_sheet(
+                one.tokenizer,
+                plan.cases,
+                one.expected.outcomes,
+                tuple(rows),
+                scratch,
+                rows={op: one.sheet.blocks[op][some] for op, some in rows.items()},
+            )
+            again = asker.ask(sheet, probe, threading.Event(), again=True)
+            one = _with_repeats(one, _unsteady(one, rows, {probe.lane: again}))  # noqa: PLW2901
+        found.append(one)
+        watch.step(f"asking everything again: {one.tokenizer.name}")
+    return found
+
+
+def _answered_rows(one: Evidence, lane: Lane) -> dict[Operation, Rows]:
+    """Return the rows of each operation's block that the lane answered in any way."""
+    rows = {
+        operation: np.flatnonzero(
+            ~np.isin(outcomes.status, (Status.CRASH, Status.TIMEOUT, Status.UNRESOLVED))
+        )
+        for operation in one.sheet.blocks
+        for asked, outcomes in one.observed(operation).items()
+        if asked == lane
+    }
+    return {operation: some for operation, some in rows.items() if some.size}
+
+
+def _with_repeats(one: Evidence, unsteady: Mapping[str, Mapping[str, tuple[int, ...]]]) -> Evidence:
+    """Return the evidence with further cases that a lane answered in two ways."""
+    repeats = {operation: dict(lanes) for operation, lanes in one.repeats.items()}
+    for operation, lanes in unsteady.items():
+        known = repeats.setdefault(operation, {})
+        for lane, rows in lanes.items():
+            known[lane] = tuple(sorted({*known.get(lane, ()), *rows}))
+    return replace(one, repeats=repeats)
 
 
 def _doubtful(one: Evidence, operation: Operation) -> Rows:
@@ -178,7 +231,24 @@ def _doubtful(one: Evidence, operation: Operation) -> Rows:
     rows = np.flatnonzero(doubt & ~costly)
     if rows.size > MOST_REPEATED:
         rows = rows[np.linspace(0, rows.size - 1, MOST_REPEATED).astype(np.int64)]
-    return rows
+    return np.union1d(rows, _crashes_to_repeat(observed))
+
+
+def _crashes_to_repeat(observed: Sequence[Outcomes]) -> Rows:
+    """Return a few rows on which some lanes crashed and others answered.
+
+    Whether it was the platform or chance is worth the time of starting the probe again.
+    """
+    crashed = np.asarray([one.status == Status.CRASH for one in observed])
+    answered = np.asarray(
+        [
+            ~np.isin(one.status, (Status.CRASH, Status.TIMEOUT, Status.UNRESOLVED))
+            for one in observed
+        ]
+    )
+    return np.flatnonzero(
+        (crashed | answered).all(axis=0) & crashed.any(axis=0) & ~crashed.all(axis=0)
+    )[:MOST_CRASHES]
 
 
 def _unsteady(

@@ -24,18 +24,16 @@ from harness.diff import differs
 from harness.evidence import Evidence
 from harness.expect import OracleOnDemand
 from harness.hypotheses import Description
+from harness.hypotheses.seen import DecodeIds
 from harness.isolate import Separation, separate
 from harness.lane import Lane
 from harness.oracle import library_version
-from harness.outcomes import Operation, Outcomes, Status
+from harness.outcomes import Ids, Operation, Outcomes, Status
 from harness.plan import Plan
 from harness.store import Store, key
 from harness.verdict import Question, declared_for
 
 Axes = Mapping[str, Mapping[str, str]]
-
-# The stages a hypothesis may change, as tokenizer.json calls them.
-CHANGEABLE = ("normalizer", "pre_tokenizer")
 
 
 def questions(
@@ -105,7 +103,7 @@ def _explained(
     if operation == "decode":
         return None, None  # decoding is not a stage that a hypothesis changes
     seen = agreed(observed)
-    encode = encoder(one.oracle, special=operation == "encode_special")
+    encode = encoder(one.oracle)
     policy = _policy(one, operation, data, expected, seen, encode, store)
     mask = judged(expected, observed, separations)
     declared = declared_for(plan.config.deviations, one.tokenizer.name)
@@ -116,11 +114,12 @@ def _explained(
         expected,
         seen,
         mask,
-        description(one.oracle),
+        description(one.oracle, special=operation == "encode_special"),
         encode,
         normalized=normalizer(one.oracle),
         declared=declared,
         policy=policy,
+        decode_ids=decoder(one.oracle),
     )
     return policy, attribution
 
@@ -155,26 +154,31 @@ def _policy(
     entry = store.get(name)
     if entry is not None:
         return BytePolicy(**entry.document)
-    policy = byte_policy(data, seen, ungraded, description(one.oracle), encode)
+    described = description(one.oracle, special=operation == "encode_special")
+    policy = byte_policy(data, seen, ungraded, described, encode)
     if policy is not None:
         store.put(name, asdict(policy))
     return policy
 
 
-def description(oracle: OracleOnDemand) -> Description:
-    """Return the tokenizer's description without its vocabulary and merges, which are large."""
+def description(oracle: OracleOnDemand, *, special: bool) -> Description:
+    """Return the tokenizer's description without its vocabulary and merges, which are large.
+
+    ``special`` says whether special tokens are asked for, which a hypothesis may change too.
+    """
     whole: dict[str, Any] = dict(oracle().description)
     whole["model"] = {
         field: value for field, value in whole["model"].items() if field not in ("vocab", "merges")
     }
-    return whole
+    return {**whole, "asked": {"special": special}}
 
 
-def encoder(oracle: OracleOnDemand, *, special: bool) -> Encode:
+def encoder(oracle: OracleOnDemand) -> Encode:
     """Return the oracle as ``attribute`` wants it: texts encoded under a changed description."""
 
     def encode(changed: Description, texts: Sequence[str]) -> Outcomes:
-        return oracle().under(**_changes(oracle, changed)).encode(list(texts), special=special)
+        special = changed["asked"]["special"]
+        return oracle().described(changed).encode(list(texts), special=special)
 
     return encode
 
@@ -183,19 +187,20 @@ def normalizer(oracle: OracleOnDemand) -> Callable[[Description, Sequence[str]],
     """Return the normalizer of a changed description, as ``attribute`` wants it."""
 
     def normalized(changed: Description, texts: Sequence[str]) -> list[str]:
-        under = oracle().under(**_changes(oracle, changed))
+        under = oracle().described(changed)
         return [under.normalize(text) for text in texts]
 
     return normalized
 
 
-def _changes(oracle: OracleOnDemand, changed: Description) -> dict[str, Any]:
-    declared = oracle().description
-    return {
-        stage: changed.get(stage)
-        for stage in CHANGEABLE
-        if changed.get(stage) != declared.get(stage)
-    }
+def decoder(oracle: OracleOnDemand) -> DecodeIds:
+    """Return what gives the text of ids, as bytes, special tokens included."""
+
+    def decode(ids: Ids) -> bytes:
+        [text] = oracle().decode([ids.tolist()])
+        return text.encode("utf-8", "replace")
+
+    return decode
 
 
 def _byte_level(oracle: OracleOnDemand) -> bool:

@@ -12,6 +12,7 @@ from harness.toolchain import (
     Toolchains,
     axes_of,
     check,
+    sanitizers,
     settings_of,
     toolchain_for,
     unknown_word,
@@ -24,6 +25,8 @@ from harness.validated import did_you_mean
 # settings hide: no optimisation, the most, contraction as gcc does it unasked, a newest CPU.
 _FULL = (("optimisation", "O0"), ("optimisation", "O3"), ("fp-contract", "fast"))
 _FULL_CPU = "max"
+# In axes to multiply: the triple of the machine that this runs on.
+HOST = "host"
 
 
 def default_runner(toolchain: Toolchain, host: str) -> str:
@@ -67,10 +70,13 @@ def multiply(
 ) -> tuple[Lane, ...]:
     """Return every combination of the given values; an axis not given keeps its default.
 
-    The keys are ``triple``, ``char``, ``runner`` and any axis of the toolchains. Each combination
-    is checked, and one that cannot be expressed is refused, never dropped.
+    The keys are ``triple``, ``char``, ``runner`` and any axis of the toolchains; the triple
+    ``host`` is this machine's own. Each combination is checked, and one that cannot be expressed is
+    refused, never dropped.
     """
-    known = {"triple", "char", "runner"}.union(*(t.axes for t in toolchains.values()))
+    known = {"triple", "char", "runner"}.union(
+        *({*one.axes}.difference(sanitizers(one)) for one in toolchains.values())
+    )
     for axis, values in axes.items():
         if axis not in known:
             close = did_you_mean(axis, sorted(known))
@@ -85,7 +91,8 @@ def multiply(
     triples = axes.get("triple") or [t.triple for t in _own_first(toolchains, host)]
     others = {axis: values for axis, values in axes.items() if axis not in ("triple", "runner")}
     found: dict[Lane, None] = {}
-    for triple in triples:
+    for named in triples:
+        triple = control_of(toolchains, host).triple if named == HOST else named
         toolchain = toolchain_for(Lane(triple, "default", NATIVE), toolchains)
         runners = axes.get("runner") or [default_runner(toolchain, host)]
         for runner, *picked in itertools.product(runners, *others.values()):
@@ -146,7 +153,7 @@ def _changed(one: Lane, toolchain: Toolchain, host: str) -> Iterator[Lane]:
     for runner in runners:
         yield lane(one.triple, one.char, runner, dict(one.variations))
     for axis, values in toolchain.axes.items():
-        if axis in NAMED_APART:
+        if axis in (*NAMED_APART, *sanitizers(toolchain)):
             continue
         for value, meaning in values.values.items():
             changed = with_settings(one, {**meaning.requires, axis: value}, toolchain)

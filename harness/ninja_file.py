@@ -65,13 +65,7 @@ def edges(subject: Subject, variant: Variant, root: Path, place: str) -> tuple[E
     """
     assert subject.probe is not None  # noqa: S101 - only subjects that are built come here
     compiler = str(variant.compiler)
-    common = (
-        f"-std={subject.std}",
-        *(_define(name, value) for name, value in subject.defines.items()),
-        *(f"-I{_placed(str(path), variant)}" for path in subject.include),
-        *(_placed(flag, variant) for flag in subject.flags),
-        *variant.flags.compile,
-    )
+    common = compile_flags(subject, variant)
     stamp = f"{OBJECTS}/{variant.name}/{STAMP}"
     compiles = []
     for source in dict.fromkeys([subject.probe, *subject.sources]):
@@ -91,7 +85,7 @@ def edges(subject: Subject, variant: Variant, root: Path, place: str) -> tuple[E
         )
     objects = tuple(edge.output for edge in compiles)
     output = f"{place}/{variant.name}/{PROBE}"
-    link = tuple(_placed(piece, variant) for piece in subject.link)
+    link = link_inputs(subject, variant)
     # Code generation may be left to the link (-flto), so it is given the same flags.
     flags = (*(_placed(flag, variant) for flag in subject.flags), *variant.flags.compile)
     return (
@@ -105,6 +99,22 @@ def edges(subject: Subject, variant: Variant, root: Path, place: str) -> tuple[E
             depfile=None,
         ),
     )
+
+
+def compile_flags(subject: Subject, variant: Variant) -> tuple[str, ...]:
+    """Return what every compile of one variant is told, in order; no place of a build is in it."""
+    return (
+        f"-std={subject.std}",
+        *(_define(name, value) for name, value in subject.defines.items()),
+        *(f"-I{_placed(str(path), variant)}" for path in subject.include),
+        *(_placed(flag, variant) for flag in subject.flags),
+        *variant.flags.compile,
+    )
+
+
+def link_inputs(subject: Subject, variant: Variant) -> tuple[str, ...]:
+    """Return the subject's own link inputs, as they are for one variant."""
+    return tuple(_placed(piece, variant) for piece in subject.link)
 
 
 def ninja_text(by_variant: Mapping[str, Sequence[Edge]]) -> str:

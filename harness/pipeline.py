@@ -10,32 +10,40 @@ Nothing is claimed before the instrument itself has been believed: the emulators
 control lane, then lane against lane, then lane against golden.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness import provenance
+from harness import account, provenance
 from harness.ask import Asker
 from harness.build import Built, Probe, build
-from harness.canary import CanaryResult, check_canaries, invalid_lanes
+from harness.canary import CanaryResult, check_canaries
 from harness.config import Config
 from harness.doctor import diagnose, require
-from harness.errors import LaneUnavailable
-from harness.evidence import Evidence, answered, expectations, repeated
+from harness.errors import InstrumentInvalid, LaneUnavailable
+from harness.evidence import Evidence, answered, expectations, repeated, steadied
 from harness.judgement import questions
 from harness.lane import Lane
 from harness.matrix import neighbours
 from harness.places import bundled, writable
 from harness.plan import Plan, plan_run
+from harness.reduction import Reduced, reduce_findings
 from harness.report.model import Report
+from harness.report.reduced import with_reduced
+from harness.rig import Rig
+from harness.sanitize import looked, sanitizer_probes
 from harness.scratch import scratch
 from harness.stages import with_first_stages
 from harness.store import Store
 from harness.toolchain import toolchain_for
-from harness.verdict import LaneInfo, Question, judge
+from harness.verdict import Question, judge
+from harness.verdict.sanitized import with_sanitizers
+from harness.wanted import Wanted, reduce_wanted
 from harness.watch import Watch
+
+# Each round of separating lanes proves an axis or refutes one, and there are not many more axes.
+_ROUNDS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,30 +70,80 @@ class _Lanes:
         return {lane: p for lane, p in self.built.probes.items() if isinstance(p, Probe)}
 
 
-def run(config: Config, watch: Watch | None = None) -> Report:
-    """Run what ``config`` asks for, and return the report.
+def run(config: Config, watch: Watch | None = None, *, reducing: bool = False) -> Report:
+    """Run what ``config`` asks for, and return the report; ``reducing`` shrinks a case a finding.
 
     Raises a :class:`~harness.errors.TokparityError` where there is nothing to report on: bad input,
     a lane this machine cannot run, a refused golden.
     """
     with _under_way(config, watch or Watch()) as job:
-        lanes = _prepared(job, job.plan.lanes.all)
-        evidence = expectations(job.plan, job.store, job.scratch, job.watch)
-        evidence = _asked(job, evidence, lanes)
+        # Built before anything is asked: what cannot be had must not be found out at the end.
+        watchful = sanitizer_probes(job.plan, job.watch) if config.sanitize else ()
+        report, rig = _done(job)
+        report = with_first_stages(report, rig.plan, rig.evidence, rig.probes, rig.asker)
+        report = _sanitized(job, rig.evidence, report, watchful)
+        return with_reduced(report, reduce_findings(rig, report)) if reducing else report
+
+
+def reduce(
+    config: Config, wanted: Wanted, watch: Watch | None = None, questions: int | None = None
+) -> Reduced:
+    """Run what ``config`` asks for and shrink one case of it, or a text besides its cases.
+
+    Raises as :func:`run` does, as :func:`~harness.reduction.reduce_case` does, and
+    :class:`~harness.errors.UsageError` for a case that is not there or does not diverge.
+    """
+    with _under_way(config, watch or Watch(), wanted) as job:
+        report, rig = _done(job)
+        return reduce_wanted(rig, report, wanted, questions)
+
+
+def _done(job: _Run) -> tuple[Report, Rig]:
+    """Tell the story to its end, and leave what it takes to ask more."""
+    lanes = _prepared(job, job.plan.lanes.all)
+    evidence = expectations(job.plan, job.store, job.scratch, job.watch)
+    evidence = _asked(job, evidence, lanes)
+    if job.plan.config.isolate:
+        evidence = _steadied(job, evidence, lanes)
+    asked = questions(job.plan, evidence, _candidates(job.plan), job.store)
+    for _ in range(_ROUNDS if job.plan.config.isolate else 0):
+        extra = _separating(job.plan, asked, lanes)
+        if not extra:
+            break
+        more = _prepared(job, extra)
+        evidence = _asked(job, evidence, more)
+        lanes = _joined(lanes, more)
         asked = questions(job.plan, evidence, _candidates(job.plan), job.store)
-        if config.isolate and (extra := _separating(job.plan, asked, lanes)):
-            more = _prepared(job, extra)
-            evidence = _asked(job, evidence, more)
-            lanes = _joined(lanes, more)
-            asked = questions(job.plan, evidence, _candidates(job.plan), job.store)
-        report = _verdict(job, lanes, evidence, asked)
-        return with_first_stages(report, job.plan, evidence, lanes.probes, job.asker)
+    rig = Rig(
+        plan=job.plan,
+        asker=job.asker,
+        probes=lanes.probes,
+        evidence=evidence,
+        questions=asked,
+        unavailable={
+            lane: why for lane, why in lanes.built.probes.items() if not isinstance(why, Probe)
+        },
+        watch=job.watch,
+    )
+    return _verdict(job, lanes, evidence, asked), rig
+
+
+def _sanitized(
+    job: _Run, evidence: Sequence[Evidence], report: Report, probes: Sequence[Probe]
+) -> Report:
+    """Add what sanitizers see, unless nothing can be believed of the subject anyway."""
+    if not probes or report.exit == InstrumentInvalid.exit_code:
+        return report
+    seen = looked(job.plan, evidence, report, probes, job.asker, job.scratch, job.watch)
+    return with_sanitizers(report, seen)
 
 
 @contextmanager
-def _under_way(config: Config, watch: Watch) -> Iterator[_Run]:
+def _under_way(config: Config, watch: Watch, wanted: Wanted | None = None) -> Iterator[_Run]:
     """Find everything the run needs, and give it a place of its own that is gone afterwards."""
     plan = plan_run(config)
+    if wanted is not None:
+        plan = wanted.among(plan)
     require(plan.lanes.all, plan.lanes.toolchains, plan.lanes.host)
     writable(config.cache, "cache", "name another directory with --cache DIR or $TOKPARITY_CACHE")
     store = Store(config.cache)
@@ -128,6 +186,14 @@ def _asked(job: _Run, evidence: Sequence[Evidence], lanes: _Lanes) -> list[Evide
     return repeated(job.plan, found, lanes.probes, job.asker, job.scratch, job.watch)
 
 
+def _steadied(job: _Run, evidence: Sequence[Evidence], lanes: _Lanes) -> list[Evidence]:
+    """Ask the control lane everything a second time, what agrees by chance included."""
+    probe = lanes.probes.get(job.plan.lanes.control)
+    if probe is None:
+        return list(evidence)
+    return steadied(job.plan, evidence, probe, job.asker, job.scratch, job.watch)
+
+
 def _candidates(plan: Plan) -> list[Lane]:
     """Lanes one step away from those chosen that this machine could run besides."""
     known = plan.lanes
@@ -166,99 +232,19 @@ def _verdict(
     """Judge, and say what the judgement rests on."""
     failed = {r.lane: r.failure for r in lanes.canaries.values() if r.failure is not None}
     return judge(
-        _lane_infos(job.plan, lanes, evidence),
+        account.lane_infos(job.plan, lanes.built, lanes.canaries, evidence),
         asked,
         deviations=job.plan.config.deviations,
+        subject=job.plan.config.subject.name,
         drift=[sentence for one in evidence for sentence in one.expected.drift],
         canaries=[f"{lane.name}: {words}" for lane, words in failed.items()],
-        limits=_limits(job, evidence),
+        limits=account.limits(job.plan, job.store, evidence),
         provenance=provenance.collect(job.plan, job.asker, lanes.built, evidence),
-        reused=_reused(lanes, evidence),
-        command=_command(job.plan.config),
+        reused=account.reused(lanes.built, evidence),
+        command=account.command(job.plan.config),
         called={
-            one.name: _as_typed(str(one.path))
+            one.name: account.as_typed(str(one.path))
             for one in job.plan.tokenizers
             if str(one.path) in job.plan.config.tokenizers
         },
     )
-
-
-def _command(config: Config) -> tuple[str, ...]:
-    """Return the words that start this run, without what the report adds to show one case."""
-    words = ["tokparity", "run"]
-    if config.file is not None:
-        words.append(os.path.relpath(config.file))
-    words += [f"--probe-arg={argument}" for argument in config.probe_args]
-    if "corpora" in config.overridden:
-        words += [word for one in config.corpora for word in ("--corpus", _as_typed(one))]
-    return tuple(words)
-
-
-def _as_typed(item: str) -> str:
-    """Return a name as it is, and a path such that it reads as one from here."""
-    if not Path(item).is_absolute():
-        return item
-    path = os.path.relpath(item)
-    return path if "/" in path else f"./{path}"
-
-
-def _lane_infos(plan: Plan, lanes: _Lanes, evidence: Sequence[Evidence]) -> list[LaneInfo]:
-    names = list(lanes.built.probes)
-    broken = dict(
-        invalid_lanes(lanes.canaries, names, {one: plan.lanes.axes(one) for one in names})
-    )
-    for one in evidence:
-        for lane, answer in one.answers.items():
-            if answer.invalid is not None:
-                place = one.tokenizer.name
-                if answer.invalid_request is not None:
-                    operation, row = one.sheet.asked(answer.invalid_request)
-                    place += f", {operation} of {plan.case_ids[row]}"
-                broken.setdefault(lane, f"{place}: {answer.invalid}")
-    infos = []
-    for lane, result in lanes.built.probes.items():
-        probe = result if isinstance(result, Probe) else None
-        infos.append(
-            LaneInfo(
-                name=lane.name,
-                axes=plan.lanes.axes(lane),
-                probe_sha256=None if probe is None else probe.sha256,
-                control=lane == plan.lanes.control,
-                emulated=plan.lanes.axes(lane)["emulator"] != "none",
-                invalid=broken.get(lane),
-                status="ran" if probe is not None else "unavailable",
-            )
-        )
-    return infos
-
-
-def _limits(job: _Run, evidence: Sequence[Evidence]) -> list[str]:
-    limits = [] if job.store.trouble is None else [job.store.trouble]
-    for one in evidence:
-        name = one.tokenizer.name
-        if one.expected.golden_sha256 is None:
-            limits.append(f"{name}: no golden; every expected answer is the live oracle's")
-        elif one.expected.live:
-            limits.append(
-                f"{name}: {one.expected.live} cases are not in the golden; "
-                "their expected answers are the live oracle's"
-            )
-        for operation in one.sheet.blocks:
-            heard = [answer for answer in one.answers.values() if answer.invalid is None]
-            if heard and not any(answer.offers(operation) for answer in heard):
-                limits.append(f"{name}: the subject does not offer {operation}: not compared")
-    return limits
-
-
-def _reused(lanes: _Lanes, evidence: Sequence[Evidence]) -> list[str]:
-    answers = [answer for one in evidence for answer in one.answers.values()]
-    kept = sum(answer.reused for answer in answers)
-    oracles = sum(one.expected.reused for one in evidence)
-    said = []
-    if not lanes.built.rebuilt:
-        said.append(f"{len(lanes.probes)} probes unchanged")
-    if kept:
-        said.append(f"{kept} of {len(answers)} lane runs reused")
-    if oracles:
-        said.append(f"{oracles} of {len(evidence)} oracle checks reused")
-    return said

@@ -1,12 +1,12 @@
-"""A probe started, its hello read and held against the lane; and one question at a time.
+"""A probe started, its hello read and held against the lane; and questions as they come up.
 
-:class:`Starter` is how every probe is started. :class:`Session` asks single questions, for a person
-who wants to see one case again; :mod:`harness.probe` asks all of them.
+:class:`Starter` is how every probe is started. :class:`Session` keeps one probe and asks it what
+comes up, one question or many together; :mod:`harness.probe` asks all of a request file.
 """
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +28,9 @@ _LONGEST_HELLO = 1 << 20
 # Emulation costs 5-10 times the time; loading, mostly parsing JSON, 4-7 times (measured).
 _EMULATED_CASE = 6
 _EMULATED_LOAD = 5
+# So many bytes of requests go out ahead of their answers: enough that no probe waits for its next
+# request, little enough that what a crash leaves unanswered is soon sent again.
+_UNDER_WAY = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +148,7 @@ def _hello(wire: Wire, limits: Limits, axes: Mapping[str, str]) -> Hello:
 
 
 class Session:
-    """A probe to ask one question at a time. Use it as a context manager.
+    """A probe to ask what comes up, in any order. Use it as a context manager.
 
     After a crash or a hang the next question is asked of a new probe.
     """
@@ -186,7 +189,7 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         """End the probe."""
-        self._end()
+        self.end()
 
     @property
     def hello(self) -> Hello:
@@ -207,32 +210,67 @@ class Session:
         where the line was no answer; the note says more. Raises :class:`InstrumentInvalid` where
         a new probe does not come up.
         """
-        line = request_line(operation, payload)
+        [answer] = self.ask_many(operation, [payload])
+        return answer
+
+    def ask_many(self, operation: str, payloads: Sequence[Payload]) -> list[Answer]:
+        """Ask many questions of one operation together; return one answer each, in order.
+
+        Requests leave while answers are read. A crash, a hang or a line that is no answer belongs
+        to the first question without one; those behind it are asked of a new probe. The time limit
+        is that between two answers. Raises as :meth:`ask`.
+        """
+        lines = [request_line(operation, payload) for payload in payloads]
+        most = self._starter.limits.longest_answer(max(map(len, lines), default=0))
+        found: list[Answer] = []
+        while len(found) < len(lines):
+            found += self._of_one_probe(operation, lines[len(found) :], most)
+        return found
+
+    def _of_one_probe(self, operation: str, lines: Sequence[bytes], most: int) -> list[Answer]:
+        """Return the answers up to what ends the probe, that one included; at least one."""
         limits = self._starter.limits
-        most = limits.longest_answer(len(line))
-        wire = self._wire()
-        hello = self.hello
+        wire, hello = self._wire(), self.hello
         if hello.refused is not None:
-            return Answer(Status.UNSUPPORTED, _NONE, hello.refused)
+            return [Answer(Status.UNSUPPORTED, _NONE, hello.refused)] * len(lines)
         if hello.error is not None:
-            return Answer(Status.ERROR, _NONE, hello.error)
-        wire.send(line)
+            return [Answer(Status.ERROR, _NONE, hello.error)] * len(lines)
+        found: list[Answer] = []
+        sent = under_way = 0
         try:
-            answer = wire.line(limits.case_seconds, most)
-            if answer is not None:
-                return parse_answer(answer, operation)
-            note = f"no answer within {limits.case_seconds:g} s"
-            found = Answer(Status.TIMEOUT, _NONE, note)
+            while len(found) < len(lines):
+                leaving = []
+                while sent < len(lines) and (under_way < _UNDER_WAY or sent == len(found)):
+                    leaving.append(lines[sent])
+                    under_way += len(lines[sent])
+                    sent += 1
+                if leaving:
+                    wire.send(b"".join(leaving))
+                answer = wire.line(limits.case_seconds, most)
+                if answer is None:
+                    note = f"no answer within {limits.case_seconds:g} s"
+                    found.append(Answer(Status.TIMEOUT, _NONE, note))
+                    break
+                under_way -= len(lines[len(found)])
+                found.append(parse_answer(answer, operation))
+            else:
+                return found
         except Ended:
             status = wire.status(limits.case_seconds)
             how = "closed its output" if status is None else signal_name(status)
-            found = Answer(Status.CRASH, _NONE, how)
+            found.append(Answer(Status.CRASH, _NONE, how))
         except Endless:
-            found = Answer(Status.UNRESOLVED, _NONE, f"a line of more than {most} bytes")
+            found.append(Answer(Status.UNRESOLVED, _NONE, f"a line of more than {most} bytes"))
         except BadAnswer as bad:
-            found = Answer(Status.UNRESOLVED, _NONE, bad.why)
-        self._end()
+            found.append(Answer(Status.UNRESOLVED, _NONE, bad.why))
+        self.end()
         return found
+
+    def end(self) -> None:
+        """End the probe; the next question is asked of a new one."""
+        if self._live is not None:
+            self._live.close()
+            self._live = None
 
     def _wire(self) -> Wire:
         if self._live is None:
@@ -245,11 +283,6 @@ class Session:
                     expected="a hello that fits the lane",
                 ) from None
         return self._live
-
-    def _end(self) -> None:
-        if self._live is not None:
-            self._live.close()
-            self._live = None
 
 
 _NONE = np.empty(0, dtype=np.uint32)

@@ -7,8 +7,10 @@ target. ``host_arch`` is always an argument, so that any host can be reasoned ab
 import os
 import platform
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,6 +21,9 @@ from harness.validated import did_you_mean
 
 Toolchains = Mapping[str, Toolchain]
 Find = Callable[[str], Path | None]
+# A need that is no program: a locale of the C library, and a library that a compiler brings.
+_LOCALE = "locale:"
+_LIBRARY = ".so"
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,26 @@ class Flags:
     link: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """What a lane's probe is started in, besides what every probe has.
+
+    ``environment`` are variables, as (name, value) pairs; ``command`` the words before its own.
+    """
+
+    environment: tuple[tuple[str, str], ...] = ()
+    command: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What a person types before the probe's command; empty for an ordinary lane."""
+        return " ".join([*(f"{name}={value}" for name, value in self.environment), *self.command])
+
+
+# What every lane's probe has: nothing besides.
+ORDINARY = Surroundings()
+
+
 def host_arch() -> str:
     """Return this machine's architecture under the name that toolchains use."""
     machine = platform.machine().lower()
@@ -47,9 +72,25 @@ def host_arch() -> str:
 
 
 def which(program: str) -> Path | None:
-    """Return where ``program`` lies on ``PATH``, or None."""
+    """Return where ``program`` lies on ``PATH``, or None; of ``locale:NAME`` the lister of it."""
+    if program.startswith(_LOCALE):
+        lister = which("locale")
+        known = () if lister is None else _locales(lister)
+        return lister if _codeset(program.removeprefix(_LOCALE)) in known else None
     found = shutil.which(program)
     return Path(os.path.abspath(found)) if found else None  # noqa: PTH100 - symlinks stay: argv[0] chooses
+
+
+@lru_cache(maxsize=4)
+def _locales(lister: Path) -> frozenset[str]:
+    done = subprocess.run([str(lister), "-a"], capture_output=True, text=True, check=False)
+    return frozenset(_codeset(name) for name in done.stdout.split())
+
+
+def _codeset(locale: str) -> str:
+    """Return a locale's name as the C library compares it: ``C.UTF-8`` and ``C.utf8`` are one."""
+    language, dot, codeset = locale.partition(".")
+    return language + dot + codeset.lower().replace("-", "")
 
 
 def load_toolchains(directories: Sequence[Path]) -> Toolchains:
@@ -89,10 +130,17 @@ def check(one: Lane, toolchains: Toolchains, host: str) -> None:
     toolchain = toolchain_for(one, toolchains)
     apart = {*NAMED_APART, "cpu", "emulator", "arch", "triple"}
     for axis, value in one.variations:
+        if axis in sanitizers(toolchain):
+            raise UsageError(
+                f"lane '{one.name}' cannot have {axis}={value}",
+                expected="a lane that can be compared",
+                remedy="tokparity run --sanitize adds the lanes of every sanitizer",
+            )
         if axis in apart or axis not in toolchain.axes:
             raise unknown_word("axis", axis, [a for a in toolchain.axes if a not in apart], one)
         if value not in toolchain.axes[axis].values:
             raise unknown_word(f"{axis} value", value, list(toolchain.axes[axis].values), one)
+        _check_honoured(one, toolchain, axis, value)
     for axis, (value, meaning) in settings_of(one, toolchain).items():
         for other, needed in meaning.requires.items():
             if settings_of(one, toolchain)[other][0] != needed:
@@ -102,6 +150,22 @@ def check(one: Lane, toolchains: Toolchains, host: str) -> None:
                     remedy=f"name the lane {with_settings(one, {other: needed}, toolchain).name}",
                 )
     _check_runner(one, toolchain, host)
+
+
+def _check_honoured(one: Lane, toolchain: Toolchain, axis: str, value: str) -> None:
+    """Refuse a value that the lane's runner cannot give its probe."""
+    able = toolchain.axes[axis].values[value].runners
+    kind = "native" if one.native else "qemu" if one.cpu is not None else None
+    if not able or kind in able:
+        return
+    own = ""
+    if kind == "qemu" and toolchain.emulator is not None:
+        own = f": {toolchain.emulator.program} has its own"
+    raise UsageError(
+        f"lane '{one.name}' cannot have {axis}={value}{own}",
+        expected=f"{axis}={value} on a {' or '.join(able)} lane",
+        remedy=f"leave {axis} out",
+    )
 
 
 def _check_runner(one: Lane, toolchain: Toolchain, host: str) -> None:
@@ -142,13 +206,26 @@ def axes_of(one: Lane, toolchain: Toolchain, host: str) -> Mapping[str, str]:
     architecture gets is the kernel's registration to say: both are then ``binfmt``.
     """
     facts = toolchain.facts
-    means = {("char", "default"): facts.char, ("wchar", "default"): facts.wchar}
+    means = {
+        ("char", "default"): facts.char,
+        ("wchar", "default"): facts.wchar,
+        ("long-double", "default"): str(facts.long_double_bits),
+    }
     axes = {
         axis: means.get((axis, value), value)
         for axis, (value, _) in settings_of(one, toolchain).items()
+        if axis not in sanitizers(toolchain)
     }
     axes.setdefault("wchar", facts.wchar)
+    axes.setdefault("long-double", str(facts.long_double_bits))
     cpu, emulator = _executed_by(one, toolchain, host)
+    if emulator != "none":
+        named = dict(one.variations)
+        axes |= {
+            axis: own.emulated
+            for axis, own in toolchain.axes.items()
+            if own.emulated is not None and axis not in named
+        }
     return MappingProxyType(
         {
             "arch": toolchain.arch,
@@ -158,7 +235,6 @@ def axes_of(one: Lane, toolchain: Toolchain, host: str) -> Mapping[str, str]:
             "emulator": emulator,
             "endian": toolchain.endian,
             "libc": facts.libc,
-            "long-double": str(facts.long_double_bits),
             "pointer": str(facts.pointer_bits),
         }
     )
@@ -207,7 +283,55 @@ def needs(one: Lane, toolchain: Toolchain, host: str, find: Find = which) -> tup
         wanted.append((emulator.program, emulator.package, "runs it"))
     if one.machine is not None:
         wanted.append(("ssh", "openssh-client", "reaches its machine"))
-    return tuple(Need(program, find(program), package, why) for program, package, why in wanted)
+    found = [Need(program, find(program), package, why) for program, package, why in wanted]
+    compiler = found[0].found
+    for axis, (name, value) in settings_of(one, toolchain).items():
+        for need in value.needs:
+            library = need.program.endswith(_LIBRARY)
+            own = compiler and _library(compiler, need.program) if library else find(need.program)
+            package = _of_version(need.package, compiler)
+            found.append(Need(need.program, own, package, f"makes {axis}={name}"))
+    return tuple(found)
+
+
+def _library(compiler: Path, name: str) -> Path | None:
+    """Return where a compiler has one of its own libraries; it answers the bare name if nowhere."""
+    said = _asked(compiler, f"-print-file-name={name}")
+    path = Path(said)
+    return path if path.is_absolute() and path.exists() else None
+
+
+def _of_version(package: str, compiler: Path | None) -> str:
+    """Return a package's name, in which ``{major}`` is the compiler's major version."""
+    if "{major}" not in package or compiler is None:
+        return package
+    return package.replace("{major}", _asked(compiler, "-dumpversion").partition(".")[0])
+
+
+def _asked(compiler: Path, question: str) -> str:
+    done = subprocess.run([str(compiler), question], capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def sanitizers(toolchain: Toolchain) -> tuple[str, ...]:
+    """Return the axes of the toolchain whose lanes look for faults and compare nothing."""
+    return tuple(axis for axis, own in toolchain.axes.items() if own.when == "sanitize")
+
+
+def built_apart(one: Lane, toolchain: Toolchain) -> tuple[tuple[str, str], ...]:
+    """Return the lane's variations that its build depends on; lanes alike in them share a probe."""
+    return tuple(
+        (axis, value) for axis, value in one.variations if toolchain.axes[axis].when != "run"
+    )
+
+
+def surroundings_of(one: Lane, toolchain: Toolchain) -> Surroundings:
+    """Return what the lane's probe is started in."""
+    values = [value for _, value in settings_of(one, toolchain).values()]
+    return Surroundings(
+        tuple(pair for value in values for pair in value.environment.items()),
+        tuple(word for value in values for word in value.command),
+    )
 
 
 def install_line(packages: Iterable[str]) -> str:

@@ -50,23 +50,45 @@ class Compiler(Strict):
 
 
 class Value(Strict):
-    """What one value of an axis adds to every compile and link, and what it cannot do without."""
+    """What one value of an axis adds to every compile, link and start, and what it needs for that.
+
+    ``requires`` are values of other axes; ``needs`` programs besides the compiler (a library of the
+    compiler's, ``libNAME.so``, and a locale, ``locale:NAME``, count as such); ``runners`` the only
+    runners that can honour it, any where it is empty. ``environment`` and ``command``, the words
+    before the probe's own command, are of the start.
+    """
 
     flags: list[str] = Field(default_factory=list)
     link: list[str] = Field(default_factory=list)
     requires: dict[str, str] = Field(default_factory=dict)
+    environment: dict[str, str] = Field(default_factory=dict)
+    command: list[str] = Field(default_factory=list)
+    needs: list[Program] = Field(default_factory=list)
+    runners: list[Literal["native", "qemu"]] = Field(default_factory=list)
 
 
 class Axis(Strict):
-    """The values an axis can take, and the one a lane has when it names none."""
+    """The values an axis can take, and the one a lane has when it names none.
 
+    ``when`` says what an axis acts on: the ``build``; the ``run`` alone, so that the same probe is
+    executed in another environment; or both, for ``sanitize`` lanes, which compare nothing.
+    ``emulated`` is the effective value of a lane that names none and runs under an emulator.
+    """
+
+    when: Literal["build", "run", "sanitize"] = "build"
     default: str
+    emulated: str | None = None
     values: dict[str, Value] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _default_is_a_value(self) -> Self:
+    def _whole(self) -> Self:
         if self.default not in self.values:
             raise ValueError(f"a default that is one of {', '.join(self.values)}")
+        for name, value in self.values.items():
+            if self.when == "run" and (value.flags or value.link):
+                raise ValueError(f"no flags for {name}: what acts on the run alone builds nothing")
+            if self.when == "build" and (value.environment or value.command):
+                raise ValueError(f"no environment or command for {name}, or when: run")
         return self
 
 

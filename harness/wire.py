@@ -47,6 +47,13 @@ class Tail:
         note = f"[{self._dropped} bytes before these were dropped]\n" if self._dropped else ""
         return note.encode() + bytes(self._kept)
 
+    def take(self) -> bytes:
+        """Return what is kept and forget it."""
+        found = self.whole()
+        self._kept.clear()
+        self._dropped = 0
+        return found
+
     def last_words(self, most: int = 2000) -> str:
         """Return the end of it as text."""
         return bytes(self._kept[-most:]).decode("utf-8", "backslashreplace").strip()
@@ -186,6 +193,10 @@ class Wire:
             self._drain(min(left, 0.005))
         self._drain(0)
         return status
+
+    def drain(self) -> None:
+        """Take up what the probe has written to stderr so far: before its answer, if it has one."""
+        self._drain(0)
 
     def settle(self, got: int) -> None:
         """After a small read let answers gather: each is flushed, and each read costs a wake-up."""

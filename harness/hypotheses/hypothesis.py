@@ -46,6 +46,7 @@ class Hypothesis:
     ``describe``    the description change; returns a new mapping and leaves its argument alone.
     ``ids``         the change to the ids that come out, uint32[k] → uint32[j].
     ``parts``       the hypotheses this one combines; empty for a single change.
+    ``order``       its place among changes of its stage in a combination: lower ones come first.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Hypothesis:
     describe: Callable[[Description], Description] = same
     ids: Callable[[Ids], Ids] = unchanged
     parts: tuple["Hypothesis", ...] = ()
+    order: int = 0
 
     def __post_init__(self) -> None:
         """Refuse a stage the design does not know."""
@@ -87,7 +89,7 @@ def combine(hypotheses: Sequence[Hypothesis]) -> Hypothesis:
     if len(hypotheses) < 2:
         raise ValueError("a combination needs two hypotheses")
     parts = tuple(part for one in hypotheses for part in (one.parts or (one,)))
-    staged = sorted(parts, key=lambda part: STAGES.index(part.stage))
+    staged = sorted(parts, key=lambda part: (STAGES.index(part.stage), part.order))
 
     def text(data: bytes) -> Pieces:
         pieces: Pieces = (data,)

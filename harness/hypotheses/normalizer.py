@@ -1,50 +1,154 @@
-"""Changes to the normalizer: left out, or one of the four Unicode forms in its place."""
+"""Changes to the normalizer: left out whole or in part, or with a Unicode form in its place."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
+from harness.hypotheses import casing
 from harness.hypotheses.hypothesis import Description, Hypothesis
+from harness.hypotheses.normalizer_steps import (
+    FIRST,
+    Edit,
+    Step,
+    edited,
+    extended,
+    steps,
+    with_normalizer,
+    with_steps,
+)
 from harness.hypotheses.seen import Seen
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+# The versions of Unicode after that of the library's own normalization data, which is 9.0. Newest
+# first: where the cases cannot tell versions apart, a current one is the likelier.
+VERSIONS = ("16.0", "15.1", "15.0", "14.0", "13.0", "12.1", "12.0", "11.0", "10.0")
 LEFT_OUT = "normalizer-left-out"
-NAMES = (LEFT_OUT, *(f"normalizer-{form.lower()}" for form in FORMS))
+PREPEND_LEFT_OUT, REPLACE_LEFT_OUT = "prepend-left-out", "replace-left-out"
+UNICODE_VERSION = "normalizer-unicode-version"
+NAMES = (
+    PREPEND_LEFT_OUT,
+    REPLACE_LEFT_OUT,
+    *casing.NAMES,
+    UNICODE_VERSION,
+    LEFT_OUT,
+    *(f"normalizer-{form.lower()}" for form in FORMS),
+)
 
 
-def _with(normalizer: dict[str, Any] | None) -> Callable[[Description], Description]:
-    return lambda description: {**description, "normalizer": normalizer}
-
-
-def _plain(normalizer: object) -> object:
+def _plain(normalizer: Step | None) -> Step | None:
     """Return the normalizer without Sequences of one, and None for an empty one."""
-    while isinstance(normalizer, dict) and normalizer.get("type") == "Sequence":
-        inner = normalizer.get("normalizers") or []
-        if len(inner) > 1:
-            return normalizer
-        normalizer = inner[0] if inner else None
-    return normalizer
+    own = steps(normalizer)
+    return own[0] if len(own) == 1 else normalizer if own else None
 
 
 def proposed(seen: Seen) -> tuple[Hypothesis, ...]:
     """Return the normalizer changes that differ from what the tokenizer declares."""
-    declared = _plain(seen.description.get("normalizer"))
+    declared = seen.description.get("normalizer")
+    return (
+        *_steps_left_out(declared),
+        *casing.proposed(seen),
+        *_versions(declared),
+        *_replaced(declared),
+    )
+
+
+def _steps_left_out(declared: Step | None) -> list[Hypothesis]:
+    """Return all Prepends left out, and each Replace, numbered among the steps from 1."""
     found: list[Hypothesis] = []
-    if declared is not None:
+    own = steps(declared)
+    if any(step.get("type") == "Prepend" for step in own):
+        left = with_steps(lambda step: None if step.get("type") == "Prepend" else step)
+        summary = "nothing is put before the text though the normalizer asks for it"
+        found.append(Hypothesis(PREPEND_LEFT_OUT, "normalizer", summary, describe=left))
+    for number, step in enumerate(own, 1):
+        if step.get("type") == "Replace" and step not in own[: number - 1]:
+            found.append(_replace_left_out(number, step))
+    return found
+
+
+def _replace_left_out(number: int, replace: Step) -> Hypothesis:
+    return Hypothesis(
+        REPLACE_LEFT_OUT,
+        "normalizer",
+        f"step {number} of the normalizer, a Replace, is not applied",
+        (("step", number),),
+        describe=with_steps(lambda step: None if step == replace else step),
+    )
+
+
+def _is_form(step: Step) -> bool:
+    return step.get("type") in FORMS
+
+
+def _versions(declared: Step | None) -> list[Hypothesis]:
+    if not any(map(_is_form, steps(declared))):
+        return []
+    return [
+        Hypothesis(
+            UNICODE_VERSION,
+            "normalizer",
+            f"the normal form is that of Unicode {version}, newer than the oracle's",
+            (("unicode", version),),
+            describe=with_steps(_of_version(version)),
+        )
+        for version in VERSIONS
+    ]
+
+
+def _of_version(version: str) -> Edit:
+    return lambda step: {**step, "unicode": version} if _is_form(step) else step
+
+
+def _replaced(declared: Step | None) -> list[Hypothesis]:
+    """Return the whole left out, and each form: beside what is declared besides, or alone."""
+    plain = _plain(declared)
+    found: list[Hypothesis] = []
+    if plain is not None:
         summary = "the declared normalizer is not applied"
-        found.append(Hypothesis(LEFT_OUT, "normalizer", summary, describe=_with(None)))
+        none = with_normalizer(lambda normalizer: None)
+        found.append(Hypothesis(LEFT_OUT, "normalizer", summary, describe=none, order=FIRST))
     for form in FORMS:
-        if declared != {"type": form}:
-            place = "in place of the declared normalizer" if declared else "though none is declared"
+        name, alone = f"normalizer-{form.lower()}", {"type": form}
+        if plain is not None and not _is_form(plain):
+            beside = _beside(form)
+            if beside(declared) != declared:
+                summary = f"{form} is applied beside the declared normalizer's other steps"
+                found.append(
+                    Hypothesis(
+                        name,
+                        "normalizer",
+                        summary,
+                        (("declared", "kept"),),
+                        describe=with_normalizer(beside),
+                    )
+                )
+        if plain != alone:
+            place = "in place of the declared normalizer" if plain else "though none is declared"
             found.append(
                 Hypothesis(
-                    f"normalizer-{form.lower()}",
+                    name,
                     "normalizer",
                     f"{form} is applied {place}",
-                    describe=_with({"type": form}),
+                    describe=with_normalizer(_always(alone)),
+                    order=FIRST,
                 )
             )
-    return tuple(found)
+    return found
+
+
+def _always(step: Step) -> Callable[[Step | None], Step | None]:
+    return lambda normalizer: step
+
+
+def _beside(form: str) -> Callable[[Step | None], Step | None]:
+    """Return the change that puts ``form`` in place of the declared forms, or before all steps."""
+    step = {"type": form}
+
+    def change(normalizer: Step | None) -> Step | None:
+        if any(map(_is_form, steps(normalizer))):
+            return edited(normalizer, lambda own: step if _is_form(own) else own)
+        return extended(normalizer, first=step)
+
+    return change
 
 
 def segments(text: str, description: Description) -> tuple[str, ...]:

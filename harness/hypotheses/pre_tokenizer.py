@@ -1,137 +1,286 @@
-"""Changes to the pre-tokenizer: a cap on the marks in one run of letters and marks.
+r"""Changes to the pre-tokenizer: another pattern, other classes, a Split missing, a space, a cap.
 
-An engine that scans words by hand may stop a word after N combining marks, and begin a new one. The
-cap can be counted on the text as it came in (then each part is normalized and split by itself), or
-on the normalized text, in the pre-tokenizer; and the new word can begin right after the N-th mark,
-or only before an N+1-th. All four are tried, for every N that the mismatching cases allow.
+A declared pre-tokenizer is brought into one shape first (:mod:`harness.hypotheses.steps`); known
+patterns are exchanged for byte-level tokenizers only. A change that leaves the steps as they are is
+not offered. Narrow changes come before wide ones: a pattern's digits before the whole pattern.
 """
 
-import unicodedata
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
-from harness.hypotheses.hypothesis import Description, Hypothesis, Pieces
+from harness.hypotheses import caps
+from harness.hypotheses.hypothesis import Description, Hypothesis, Parameters
+from harness.hypotheses.patterns import PATTERNS
+from harness.hypotheses.rewriting import (
+    ascii_whitespace,
+    contractions_case_insensitive,
+    contractions_case_sensitive,
+    digits,
+    marks_in_letter_run,
+    marks_out_of_letter_run,
+    no_whitespace_lookahead,
+    older_classes,
+)
 from harness.hypotheses.seen import Seen
+from harness.hypotheses.steps import (
+    DIGIT,
+    Change,
+    Step,
+    Steps,
+    changing,
+    flat,
+    is_byte_level,
+    prefix,
+    rewritten,
+    split,
+    splits,
+)
+from harness.unicode_ages import NEWER
 
-MARKS_CAPPED = "marks-capped"
-NAMES = (MARKS_CAPPED,)
-# A run longer than this is cut by other limits than a cap on marks.
-_LARGEST = 256
+PATTERN = "pattern-"
+SPLIT_MISSING = "split-missing"
+PREFIX_FLIPPED = "prefix-space-flipped"
+CLASSES = "classes-unicode-version"
+# Closest to the version of the oracle's classes, 16.0, first.
+VERSIONS = ("15.1", "15.0", "14.0", "13.0")
 
+# The places of changes that are made together: a pattern is exchanged before it is rewritten, and
+# its classes are spelled out last.
+_EXCHANGED, _LEFT_OUT, _REWRITTEN, _SPACES, _CLASSES, _PREFIXED = range(6)
 
-def _marks_in_runs(text: str) -> int:
-    """Return the largest number of marks in one run of letters and marks."""
-    most = count = 0
-    for char in text:
-        kind = unicodedata.category(char)[0]
-        if kind == "M":
-            count += 1
-            most = max(most, count)
-        elif kind != "L":
-            count = 0
-    return most
-
-
-def _cut(cap: int, *, before: bool) -> Callable[[bytes], Pieces]:
-    """Return the input change: a break after ``cap`` marks, or before one mark more.
-
-    Letters and marks are told by CPython's Unicode data, which may be older than the subject's: a
-    character newer than it ends the run here, and the hypothesis is then refuted, never misnamed.
-    """
-
-    def pieces(data: bytes) -> Pieces:
-        text = data.decode("utf-8", "surrogateescape")
-        parts: list[str] = []
-        start = count = 0
-        for place, char in enumerate(text):
-            kind = unicodedata.category(char)[0]
-            if count == cap and (kind == "M" or not before):
-                parts.append(text[start:place])
-                start, count = place, 0
-            if kind == "M":
-                count += 1
-            elif kind != "L":
-                count = 0
-        parts.append(text[start:])
-        return tuple(part.encode("utf-8", "surrogateescape") for part in parts)
-
-    return pieces
-
-
-def _split_first(cap: int, *, before: bool) -> Callable[[Description], Description]:
-    r"""Return the description change: one more Split, ahead of the declared pre-tokenizer.
-
-    The Split's pattern takes a run up to its ``cap``-th mark. ``MergedWithPrevious`` puts a break
-    behind each match and none before the first, so a space stays with the word it leads. A match
-    does not begin inside a stretch of letters, and its stretches are atomic: a word of 36,000
-    letters is looked at once, not once for each letter.
-    """
-    stretch = r"(?>\p{L}*)"
-    pattern = rf"(?:(?<!\p{{L}})|(?=\p{{M}}))(?:{stretch}\p{{M}}){{{cap}}}"
-    if before:
-        pattern += rf"{stretch}(?=\p{{M}})"
-    split: dict[str, Any] = {
-        "type": "Split",
-        "pattern": {"Regex": pattern},
-        "behavior": "MergedWithPrevious",
-        "invert": False,
-    }
-
-    def describe(description: Description) -> Description:
-        declared = description.get("pre_tokenizer")
-        steps = [split] if declared is None else [split, declared]
-        return {**description, "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps}}
-
-    return describe
-
-
-def can_show(name: str, seen: Seen) -> bool:
-    """Whether any case holds a mark, so that a cap on marks could show."""
-    assert name == MARKS_CAPPED  # noqa: S101 - the only name here
-    return any(
-        _marks_in_runs(unicodedata.normalize("NFD", data.decode("utf-8", "replace")))
-        for data in seen.cases
-    )
+_DIGITS: Mapping[str, tuple[str, str]] = {
+    "digits-single": ("", "every digit is a word of its own"),
+    "digits-by-three": ("{1,3}", "digits are taken three at a time, from the left"),
+    "digits-unbounded": ("+", "a run of digits is one word, however long"),
+}
+_MARKS = {
+    "marks-in-letter-run": (marks_in_letter_run, "combining marks are part of a run of letters"),
+    "marks-out-of-letter-run": (
+        marks_out_of_letter_run,
+        "combining marks are no part of a run of letters",
+    ),
+}
+_OTHERS = {
+    "contractions-case-sensitive": (
+        contractions_case_sensitive,
+        "'s, 'll and their like are taken in lower case only",
+    ),
+    "contractions-case-insensitive": (
+        contractions_case_insensitive,
+        "'S, 'LL and their like are taken in upper case too",
+    ),
+    "no-whitespace-lookahead": (
+        no_whitespace_lookahead,
+        "a run of white space does not leave its last character to the word that follows",
+    ),
+    "ascii-whitespace": (ascii_whitespace, "only ASCII's white space is white space"),
+}
+NAMES = (
+    *_DIGITS,
+    *_MARKS,
+    *_OTHERS,
+    CLASSES,
+    PREFIX_FLIPPED,
+    SPLIT_MISSING,
+    *(PATTERN + name for name in PATTERNS),
+    *caps.NAMES,
+)
 
 
 def proposed(seen: Seen) -> tuple[Hypothesis, ...]:
-    """Return a cap for every N that could have broken each mismatching case; none without any.
+    """Return the changes that differ from what the tokenizer declares, and the caps inferred."""
+    return (*_changes(seen), *caps.proposed(seen))
 
-    NFD shows the most marks a text can come to have, whatever the normalizer.
-    """
-    most = _LARGEST
-    for case in seen.mismatching.tolist():
-        text = seen.cases[case].decode("utf-8", "replace")
-        most = min(most, _marks_in_runs(unicodedata.normalize("NFD", text)))
-        if not most:
-            return ()
-    if not len(seen.mismatching):
-        return ()
+
+def can_show(name: str, seen: Seen) -> bool:
+    """Whether these cases could show ``name``; a cap shows in a run that is long enough."""
+    if name in caps.NAMES:
+        return caps.can_show(name, seen)
+    return any(one.name == name for one in _changes(seen))
+
+
+def _changes(seen: Seen) -> tuple[Hypothesis, ...]:
+    candidates = (
+        *_rewritings(),
+        *_older(seen),
+        *_flipped(seen),
+        *_without_a_split(flat(seen.description.get("pre_tokenizer"))),
+        *_exchanged(),
+    )
     found: list[Hypothesis] = []
-    for cap in range(1, most + 1):
-        for before in (False, True):
-            summary = (
-                f"a word ends before mark number {cap + 1} of a run of letters and marks"
-                if before
-                else f"a word ends after mark number {cap} of a run of letters and marks"
-            )
-            broken: tuple[str, str] = ("broken", "before-next-mark" if before else "after-mark")
-            found.append(
-                Hypothesis(
-                    MARKS_CAPPED,
-                    "pre-tokenizer",
-                    f"{summary}, counted in the text as given",
-                    (("cap", cap), broken, ("counted", "raw")),
-                    text=_cut(cap, before=before),
-                )
-            )
-            found.append(
-                Hypothesis(
-                    MARKS_CAPPED,
-                    "pre-tokenizer",
-                    f"{summary}, counted in the normalized text",
-                    (("cap", cap), broken, ("counted", "normalized")),
-                    describe=_split_first(cap, before=before),
-                )
-            )
+    known: list[tuple[str, Description]] = []
+    for one in candidates:
+        changed = one.describe(seen.description)
+        # Two versions of the classes may well be one here; both are told of.
+        alike = one.name != CLASSES and (one.name, changed) in known
+        if changed != seen.description and not alike:
+            found.append(one)
+            known.append((one.name, changed))
     return tuple(found)
+
+
+def _hypothesis(
+    name: str, summary: str, change: Change, order: int, parameters: Parameters = ()
+) -> Hypothesis:
+    describe = changing(change)
+    return Hypothesis(name, "pre-tokenizer", summary, parameters, describe=describe, order=order)
+
+
+def _rewritings() -> Iterator[Hypothesis]:
+    for name, (quantifier, summary) in _DIGITS.items():
+        yield _hypothesis(name, summary, _digits(quantifier), _REWRITTEN)
+    for name, (rewriting, summary) in _MARKS.items():
+        for everywhere in (False, True):
+            where = "letter-run-and-others" if everywhere else "letter-run"
+            change = rewritten(rewriting(everywhere=everywhere))
+            yield _hypothesis(name, summary, change, _REWRITTEN, (("changed", where),))
+    for name, (plain, summary) in _OTHERS.items():
+        order = _SPACES if plain is ascii_whitespace else _REWRITTEN
+        yield _hypothesis(name, summary, rewritten(plain), order)
+
+
+def _digits(quantifier: str) -> Change:
+    patterns = rewritten(digits(quantifier))
+
+    def own(step: Step) -> Step:
+        if step.get("type") != "Digits":
+            return step
+        if quantifier == "{1,3}":
+            return split(DIGIT + quantifier)
+        return {**step, "individual_digits": not quantifier}
+
+    return lambda steps: tuple(map(own, patterns(steps)))
+
+
+def _older(seen: Seen) -> Iterator[Hypothesis]:
+    """Yield each version of which these cases hold a character too new."""
+    texts = (data.decode("utf-8", "ignore") for data in seen.cases if not data.isascii())
+    newest = [text for text in texts if _newer(VERSIONS[-1]).search(text)]
+    for version in VERSIONS:
+        if any(map(_newer(version).search, newest)):
+            yield _hypothesis(
+                CLASSES,
+                f"characters newer than Unicode {version} are in no class of a pattern",
+                _classes(version),
+                _CLASSES,
+                (("unicode", version),),
+            )
+
+
+def _classes(version: str) -> Change:
+    older = older_classes(version)
+    patterns = rewritten(older)
+
+    def own(step: Step) -> Step:
+        if step.get("type") != "Digits":
+            return step
+        return split(older(r"\p{N}") + ("" if step.get("individual_digits") else "+"))
+
+    return lambda steps: tuple(map(own, patterns(steps)))
+
+
+@cache
+def _newer(version: str) -> re.Pattern[str]:
+    versions = list(NEWER)
+    ranges = " ".join(NEWER[one] for one in versions[versions.index(version) + 1 :])
+    ends = (part.partition("-")[::2] for part in ranges.split())
+    spelled = (f"{chr(int(a, 16))}-{chr(int(b or a, 16))}" for a, b in ends)
+    return re.compile(f"[{''.join(spelled)}]")
+
+
+def _flipped(seen: Seen) -> Iterator[Hypothesis]:
+    steps = flat(seen.description.get("pre_tokenizer"))
+    if prefix() in steps:
+        yield _flip("no space is put before the text", _without_prefix)
+    elif is_byte_level(steps):
+        wheres = {
+            "section": ("a space is put before the text, and behind each added token", "always"),
+            "text": ("a space is put before the text", "first"),
+        }
+        for where, (summary, scheme) in wheres.items():
+            yield _flip(summary, _with_prefix(scheme), where)
+        if any(map(splits, steps)):
+            yield _flip("a space is put before every word", _with_prefix("always", -1), "word")
+    elif any(step.get("type") == "Metaspace" for step in steps):
+        for scheme in ("always", "first", "never"):
+            change = _metaspace(scheme)
+            before = "nothing" if scheme == "never" else "section" if scheme == "always" else "text"
+            yield _flip(f"the word sign is put before {before}", change, before)
+
+
+def _flip(summary: str, change: Change, before: str = "") -> Hypothesis:
+    parameters: Parameters = (("before", before),) if before else ()
+    return _hypothesis(PREFIX_FLIPPED, summary, change, _PREFIXED, parameters)
+
+
+def _without_prefix(steps: Steps) -> Steps:
+    return tuple(step for step in steps if step != prefix())
+
+
+def _with_prefix(scheme: str, place: int = 0) -> Change:
+    def change(steps: Steps) -> Steps:
+        at = len(steps) + place if place else 0
+        return (*steps[:at], prefix(scheme), *steps[at:]) if is_byte_level(steps) else steps
+
+    return change
+
+
+def _metaspace(scheme: str) -> Change:
+    def own(step: Step) -> Step:
+        if step.get("type") != "Metaspace" or step.get("prepend_scheme", "always") == scheme:
+            return step
+        # What older files say beside it would contradict it.
+        left = {key: value for key, value in step.items() if key != "add_prefix_space"}
+        return {**left, "prepend_scheme": scheme}
+
+    return lambda steps: tuple(map(own, steps))
+
+
+def _without_a_split(steps: Steps) -> Iterator[Hypothesis]:
+    count = sum(map(splits, steps))
+    for number in range(1, count + 1) if count > 1 else ():
+        summary = f"step {number} of {count} that split the text is left out"
+        change = _without(number)
+        yield _hypothesis(SPLIT_MISSING, summary, change, _LEFT_OUT, (("split", number),))
+
+
+def _without(number: int) -> Change:
+    def change(steps: Steps) -> Steps:
+        places = [place for place, step in enumerate(steps) if splits(step)]
+        if not 1 < len(places) >= number:
+            return steps
+        place = places[number - 1]
+        return (*steps[:place], *steps[place + 1 :])
+
+    return change
+
+
+def _exchanged() -> Iterator[Hypothesis]:
+    for name, patterns in PATTERNS.items():
+        summary = f"the text is split by the pattern of {_TITLES[name]}"
+        yield _hypothesis(PATTERN + name, summary, _with_patterns(patterns), _EXCHANGED)
+
+
+_TITLES = {
+    "gpt2": "GPT-2",
+    "cl100k": "cl100k",
+    "llama3": "Llama-3",
+    "qwen2": "Qwen2",
+    "qwen3.5": "Qwen3.5",
+    "deepseek-v3": "DeepSeek-V3",
+    "o200k": "o200k",
+    "tekken": "Tekken",
+}
+
+
+def _with_patterns(patterns: Sequence[str]) -> Change:
+    def change(steps: Steps) -> Steps:
+        if not is_byte_level(steps):
+            return steps
+        places = [place for place, step in enumerate(steps) if splits(step)]
+        first = places[0] if places else len(steps) - 1
+        behind = tuple(step for step in steps[first:] if not splits(step))
+        return (*steps[:first], *map(split, patterns), *behind)
+
+    return change

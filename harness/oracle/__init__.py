@@ -1,13 +1,14 @@
 """The HuggingFace ``tokenizers`` library as the oracle: ids, and the output of every stage.
 
 This package is the only one that imports the library. A loaded file (:mod:`harness.oracle.loaded`)
-is shared by every :class:`Oracle` derived from it: :meth:`Oracle.under` changes stages without
-loading again, which costs an encode where a load costs half a second.
+is shared by every :class:`Oracle` derived from it: :meth:`Oracle.described` and
+:meth:`Oracle.under` change it without loading again, which costs an encode where a load costs half
+a second.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +17,9 @@ from typing import Any, Final
 from tokenizers import Encoding, Tokenizer
 
 from harness.errors import TokenizerError
+from harness.oracle.changes import Stage, changes, stage
 from harness.oracle.facts import unicode_facts
-from harness.oracle.loaded import Loaded, Stage, library_version, stage
+from harness.oracle.loaded import OURS, Loaded, library_version
 from harness.outcomes import Outcomes, Status, from_answers
 from harness.tokenizers import read
 
@@ -69,11 +71,10 @@ class Oracle:
         """The sha256 of the file's bytes, in hexadecimal."""
         return hashlib.sha256(self._loaded.data).hexdigest()
 
-    @cached_property
+    @property
     def description(self) -> Mapping[str, Any]:
         """The file, parsed; changes made by :meth:`under` do not show in it."""
-        parsed: Mapping[str, Any] = json.loads(self._loaded.data)
-        return parsed
+        return self._loaded.description
 
     @property
     def normalizes(self) -> bool:
@@ -115,6 +116,22 @@ class Oracle:
             change["pre_tokenizer"] = stage("pre_tokenizer", pre_tokenizer)
         return Oracle(self._loaded, {**self._change, **change})
 
+    def described(self, description: Mapping[str, Any]) -> "Oracle":
+        """Return the same tokenizer as another description has it; this one stays as it is.
+
+        ``description`` is the file's (:attr:`description`) with any of its stages changed, added
+        tokens left out or with other flags, and scalar fields of the model changed; vocabulary and
+        merges are the file's and need not be there. Beyond what tokenizer.json can say:
+
+        * ``model["merging"]`` ``"longest-match"`` (within a word the longest vocabulary entry,
+          again and again) or ``"ties-rightmost"`` (merges of equal rank from the right);
+        * ``model["scores"]`` ``"single"``: a Unigram's scores summed in single precision;
+        * a normalizer ``{"type": "NFC", "unicode": "14.0"}``: a form by that version's data.
+
+        Raises :class:`TokenizerError` for what cannot be tested of this tokenizer.
+        """
+        return Oracle(self._loaded, changes(self._loaded, description))
+
     def encode(self, texts: Sequence[str | None], special: bool = False) -> Outcomes:
         """Return the ids of every text, added tokens in it matched.
 
@@ -140,8 +157,7 @@ class Oracle:
         notes: dict[int, str] = {}
         for start, end in _batches(texts):
             given = [text for text in texts[start:end] if text is not None]
-            with self._loaded.under(self._change) as tokenizer:
-                rest = iter(_encodings(tokenizer, given, specials))
+            rest = iter(self._encodings(given, specials))
             for index in range(start, end):
                 found = None if texts[index] is None else next(rest)
                 if isinstance(found, str):
@@ -149,6 +165,15 @@ class Oracle:
                 for position, column in enumerate(answers):
                     column.append(found[position] if isinstance(found, tuple) else Status.UNGRADED)
         return tuple(from_answers(column, notes) for column in answers)
+
+    def _encodings(
+        self, texts: Sequence[str], specials: tuple[bool, ...]
+    ) -> list[tuple[Sequence[int], ...] | str]:
+        if any(self._change.get(name) for name in OURS):
+            with self._loaded.words_under(self._change) as (tokenizer, ids):
+                return _encodings(tokenizer, tokenizer.encode_batch, texts, specials, ids)
+        with self._loaded.under(self._change) as tokenizer:
+            return _encodings(tokenizer, tokenizer.encode_batch_fast, texts, specials, _own_ids)
 
     def decode(
         self, answers: Sequence[Sequence[int]], skip_special_tokens: bool = False
@@ -202,35 +227,54 @@ def _batches(texts: Sequence[str | None]) -> Iterator[tuple[int, int]]:
         yield start, len(texts)
 
 
+def _own_ids(encoding: Encoding) -> Sequence[int]:
+    ids: Sequence[int] = encoding.ids
+    return ids
+
+
 def _encodings(
-    tokenizer: Tokenizer, texts: Sequence[str], specials: tuple[bool, ...]
+    tokenizer: Tokenizer,
+    batch: Callable[..., list[Encoding]],
+    texts: Sequence[str],
+    specials: tuple[bool, ...],
+    ids: Callable[[Encoding], Sequence[int]],
 ) -> list[tuple[Sequence[int], ...] | str]:
     """Return for each text its ids, once for each of ``specials``; the library's words if it fails.
 
     A text that makes the library panic takes the whole batch with it, so then they go one by one.
     """
     try:
-        found = tokenizer.encode_batch_fast(list(texts), add_special_tokens=specials == (True,))
-        return [_processed(tokenizer, encoding, specials) for encoding in found]
+        found = batch(list(texts), add_special_tokens=specials == (True,))
+        return [_processed(tokenizer, encoding, specials, ids) for encoding in found]
+    except TokenizerError:
+        raise
     except Exception:  # the library raises the base class
-        return [_encoded(tokenizer, text, specials) for text in texts]
+        return [_encoded(tokenizer, text, specials, ids) for text in texts]
 
 
 def _encoded(
-    tokenizer: Tokenizer, text: str, specials: tuple[bool, ...]
+    tokenizer: Tokenizer,
+    text: str,
+    specials: tuple[bool, ...],
+    ids: Callable[[Encoding], Sequence[int]],
 ) -> tuple[Sequence[int], ...] | str:
     try:
         encoding = tokenizer.encode(text, add_special_tokens=specials == (True,))
-        return _processed(tokenizer, encoding, specials)
+        return _processed(tokenizer, encoding, specials, ids)
+    except TokenizerError:
+        raise
     except Exception as error:
         return f"the oracle refuses it: {error}"
 
 
 def _processed(
-    tokenizer: Tokenizer, encoding: Encoding, specials: tuple[bool, ...]
+    tokenizer: Tokenizer,
+    encoding: Encoding,
+    specials: tuple[bool, ...],
+    ids: Callable[[Encoding], Sequence[int]],
 ) -> tuple[Sequence[int], ...]:
     """Return the encoding's ids and, where both are wanted, those with special tokens added."""
     if len(specials) == 1:
-        return (encoding.ids,)
-    plain = encoding.ids
-    return plain, tokenizer.post_process(encoding, None, add_special_tokens=True).ids
+        return (ids(encoding),)
+    plain = ids(encoding)
+    return plain, ids(tokenizer.post_process(encoding, None, add_special_tokens=True))

@@ -1,25 +1,42 @@
-"""A tokenizer.json inside the library: loading it, and switching its stages in place."""
+"""A tokenizer.json inside the library: loading it, and switching what it does without a reload."""
 
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 # Asked for explicitly, so that the library does not warn on stderr whenever a probe is started.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 import tokenizers
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
+from tokenizers.models import Unigram
 
 from harness.errors import TokenizerError
+from harness.oracle.own import Spell, speller
+from harness.oracle.variants import STAGES, WORD, Added, Variants
 
-_EMPTY = {"version": "1.0", "added_tokens": [], "model": {"type": "BPE", "vocab": {}, "merges": []}}
-_STAGES = ("normalizer", "pre_tokenizer")
-_MODEL_FLAGS = ("ignore_merges", "byte_fallback", "fuse_unk")
+_FLAGS = (
+    "ignore_merges",
+    "byte_fallback",
+    "fuse_unk",
+    "dropout",
+    "unk_token",
+    "continuing_subword_prefix",
+    "end_of_word_suffix",
+    "max_input_chars_per_word",
+)
+# Model settings that the library does not have: see harness.oracle.own.
+OURS = ("merging", "scores")
 
-Stage = Mapping[str, Any] | None
+# Lists of added tokens remembered; a search goes through little more than a dozen.
+_LISTS = 64
+
+# The ids of what the library made of a text.
+Ids = Callable[[Encoding], list[int]]
 
 
 def library_version() -> str:
@@ -28,7 +45,12 @@ def library_version() -> str:
 
 
 class Loaded:
-    """One loaded file, its lock, and which change its stages are under at the moment."""
+    """One loaded file, its lock, and what it is switched to at the moment.
+
+    ``original`` holds what the file says of everything that can be switched: the stages as the
+    library's own objects, the model's flags by their names, ``split_special``, ``added_tokens``
+    (None: as in the file), and our own model settings (None: as the library does).
+    """
 
     def __init__(self, data: bytes, where: str) -> None:
         """Load ``data``, with truncation and padding off; ``where`` names it in messages.
@@ -42,43 +64,109 @@ class Loaded:
         self.tokenizer = _parsed(data, where)
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
-        self.original = {name: getattr(self.tokenizer, name) for name in _STAGES}
-        self.original |= {
-            flag: getattr(self.tokenizer.model, flag)
-            for flag in _MODEL_FLAGS
-            if hasattr(self.tokenizer.model, flag)
+        self._model = self.tokenizer.model
+        self._flags = {
+            one: getattr(self._model, one) for one in _FLAGS if hasattr(self._model, one)
         }
-        self.original["split_special"] = False
-        self.rebuilds = any(
-            token.normalized for token in self.tokenizer.get_added_tokens_decoder().values()
-        )
-        self.change: dict[str, Any] = {}
+        stages = {name: getattr(self.tokenizer, name) for name in STAGES}
+        self.original: dict[str, Any] = {
+            **stages,
+            **self._flags,
+            **dict.fromkeys(OURS),
+            "split_special": False,
+            "added_tokens": None,
+        }
+        if self._is_unigram_with_fallback:
+            self.original["byte_fallback"] = self.description["model"]["byte_fallback"]
+        self._variants = Variants(self, stages)
+        self._added: dict[int, tuple[object, tuple[Added, ...]]] = {}
+        self._spellers: dict[tuple[object, ...], Spell] = {}
+
+    @cached_property
+    def description(self) -> Mapping[str, Any]:
+        """The file, parsed; what it is switched to does not show in it."""
+        parsed: Mapping[str, Any] = json.loads(self.data)
+        return parsed
 
     @contextmanager
-    def under(self, change: dict[str, Any]) -> Iterator[Tokenizer]:
+    def under(self, change: Mapping[str, Any]) -> Iterator[Tokenizer]:
         """Hold the tokenizer under ``change``. It stays so afterwards; the next caller switches."""
         with self.lock:
-            if self.change != change:
-                wanted = {**self.original, **change}
-                for name in self.change.keys() | change.keys():
-                    self._set(name, wanted[name])
-                self.change = change
-            yield self.tokenizer
+            wanted = {**self.original, **change}
+            self._switch_model(wanted)
+            other = None
+            if self._is_unigram_with_fallback and not wanted["byte_fallback"]:
+                other = self._without_fallback
+            yield self._variants.of(wanted["added_tokens"], other).under(wanted)
 
-    def _set(self, name: str, value: object) -> None:
-        if name == "split_special":
-            self.tokenizer.encode_special_tokens = value
-        elif name in _MODEL_FLAGS:
-            model = self.tokenizer.model
-            setattr(model, name, value)
+    @contextmanager
+    def words_under(self, change: Mapping[str, Any]) -> Iterator[tuple[Tokenizer, Ids]]:
+        """Hold a tokenizer whose tokens are words, and what makes ids of an encoding of its."""
+        with self.lock:
+            wanted = {**self.original, **change}
+            words, spell = self._variants.words(wanted["added_tokens"]), self._speller(wanted)
+            ids = words.ids
+
+            def spelled(encoding: Encoding) -> list[int]:
+                found: list[int] = []
+                for number, text, put_in in zip(
+                    encoding.ids, encoding.tokens, encoding.special_tokens_mask, strict=True
+                ):
+                    if put_in:  # by the post-processor, which knows the file's own ids
+                        found.append(number)
+                    elif number == WORD:
+                        found += spell(text)
+                    else:
+                        found.append(ids[number])
+                return found
+
+            yield words.under(wanted), spelled
+
+    def _switch_model(self, wanted: Mapping[str, Any]) -> None:
+        """Set the model's flags; every variant shares the one model."""
+        changed = [flag for flag, value in self._flags.items() if wanted[flag] != value]
+        for flag in changed:
+            setattr(self._model, flag, wanted[flag])
+            self._flags[flag] = wanted[flag]
+        if changed and hasattr(self._model, "_clear_cache"):
             # Words that were merged under the other setting must not be answered from memory.
-            model._clear_cache()
-        else:
-            setattr(self.tokenizer, name, value)
-            if name == "normalizer" and self.rebuilds:
-                # Setting a normalizer leaves the patterns of normalized added tokens as the old one
-                # made them. Adding nothing rebuilds them, as loading a changed file would.
-                self.tokenizer.add_tokens([])
+            self._model._clear_cache()
+
+    def _speller(self, wanted: Mapping[str, Any]) -> Spell:
+        settings = {name: wanted[name] for name in OURS if wanted[name] is not None}
+        flags = {name: wanted[name] for name in self._flags}
+        key = (*settings.items(), *flags.items())
+        if key not in self._spellers:
+            model = {**self.description["model"], **flags}
+            self._spellers[key] = speller(model, settings, self.where)
+        return self._spellers[key]
+
+    @property
+    def _is_unigram_with_fallback(self) -> bool:
+        # The library cannot change this flag of a Unigram in place.
+        return isinstance(self._model, Unigram) and bool(
+            self.description["model"].get("byte_fallback")
+        )
+
+    @cached_property
+    def _without_fallback(self) -> Unigram:
+        model = self.description["model"]
+        vocabulary = [(piece, score) for piece, score in model["vocab"]]
+        return Unigram(vocabulary, model.get("unk_id"), False)
+
+    def added(self, described: Sequence[Mapping[str, Any]]) -> tuple[Added, ...]:
+        """Return added tokens as :meth:`under` takes them; the same list gives the same object."""
+        with self.lock:
+            known = self._added.get(id(described))
+            if known is None:
+                known = self._added[id(described)] = (described, tuple(map(Added.of, described)))
+                if len(self._added) > _LISTS:
+                    del self._added[next(iter(self._added))]
+            return known[1]
+
+    def declared_tokens(self) -> list[Added]:
+        """Return the file's added tokens in its order, which is the order of their ids."""
+        return [Added.of(one) for one in self.description.get("added_tokens") or ()]
 
 
 def _parsed(data: bytes, where: str) -> Tokenizer:
@@ -114,20 +202,3 @@ def _refusal(data: bytes, where: str, words: str) -> TokenizerError:
             "has no 'model'", where=where, expected="a tokenizer.json, as HF tokenizers saves it"
         )
     return TokenizerError(f"is of a kind that {version} does not load: {words}", where=where)
-
-
-def stage(kind: str, described: Stage) -> object:
-    """Return a stage, described as in tokenizer.json, as the library's own object.
-
-    Raises :class:`TokenizerError` for one that the library does not know.
-    """
-    if described is None:
-        return None
-    data = json.dumps({**_EMPTY, kind: described}).encode()
-    try:
-        return getattr(Tokenizer.from_buffer(data), kind)
-    except Exception as error:
-        raise TokenizerError(
-            f"is no {kind} that tokenizers {library_version()} knows: {error}",
-            where=json.dumps(described),
-        ) from error

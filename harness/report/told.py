@@ -5,6 +5,7 @@ from typing import Any
 
 from harness.report.escape import shell
 from harness.report.model import Finding, First, Report
+from harness.report.reduced import sentence as reduced_sentence
 from harness.report.words import Show, byte_words, input_words, token_words
 
 # Cases and refuted hypotheses beyond these are counted, not listed.
@@ -63,12 +64,17 @@ def sentences(finding: Finding, show: Show) -> list[str]:
             f"these lanes and cases cannot tell it from {show(str(evidence['named_otherwise']))}"
         )
     told += _proof(evidence, show)
+    told += _first_stage(evidence.get("first_stage"), show)
     told += _platform(evidence, show)
     if "contradicted" in evidence:
         told.append(f"proven on {counted(evidence['contradicted'], 'case')}")
     for words, times in evidence.get("words", {}).items():
         told.append(f"{times} x {show(str(words))}")
+    told += _sanitizer(evidence.get("sanitizer", ()), show)
+    told += _tried(evidence.get("tried", {}))
     told += _refuted(evidence.get("refuted", ()), show)
+    if "reduced" in evidence:
+        told.append(reduced_sentence(evidence["reduced"], show))
     if len(finding.cases) > 1:
         listed = ", ".join(show(case) for case in finding.cases[:_CASES])
         more = len(finding.cases) - _CASES
@@ -90,10 +96,37 @@ def _proof(evidence: Mapping[str, Any], show: Show) -> list[str]:
             f"the {evidence['mismatching']} cases that differ are exactly the "
             f"{evidence['normalized_form_differs']} whose normalized form differs"
         )
+    if evidence.get("needed"):
+        parts = ", ".join(f"{show(part)} {count}" for part, count in evidence["needed"].items())
+        told.append(f"cases that differ and come out as observed only with each part: {parts}")
+    if evidence.get("thin"):
+        told.append("it rests on one case that differs: take it with care")
     if evidence.get("ties"):
         ties = ", ".join(show(str(tie)) for tie in evidence["ties"])
         told.append(f"these cases cannot tell it from: {ties}")
     return told
+
+
+def _first_stage(evidence: Mapping[str, Any] | None, show: Show) -> list[str]:
+    """Return the independent evidence of the stages in one line."""
+    if evidence is None:
+        return []
+    left = evidence["left_out"]
+    if evidence["stage"] is None:
+        why = "each has an added token in it, or no answer"
+        return [f"stages: none of {counted(left, 'case')} can be compared: {why}"] if left else []
+    out = f"{counted(left, 'case')} {'is' if left == 1 else 'are'} left out, for an added token"
+    beside = f" ({out})" if left else ""
+    if evidence["stage"] == "later":
+        words = "normalizer and pre-tokenizer give what the oracle's give"
+    else:
+        words = f"the first that differs from the oracle's is the {show(str(evidence['stage']))}"
+    words = f"stages: {words}, in {evidence['cases']} of {counted(evidence['of'], 'case')}{beside}"
+    if evidence["agrees"] is False:
+        words += "; the cause named would show elsewhere: the two DISAGREE"
+    elif evidence["agrees"]:
+        words += "; that fits the cause named"
+    return [words]
 
 
 def _platform(evidence: Mapping[str, Any], show: Show) -> list[str]:
@@ -117,6 +150,24 @@ def _platform(evidence: Mapping[str, Any], show: Show) -> list[str]:
             named = ", ".join(show(axis) for axis in evidence["inseparable"])
             told.append(f"no lane known here would tell {named} apart")
     return told
+
+
+def _sanitizer(evidence: Sequence[Mapping[str, Any]], show: Show) -> list[str]:
+    """Return each place that a sanitizer reported, and the first case that shows it."""
+    told = []
+    for one in evidence:
+        case = one["cases"][0] if one["cases"] else "the load of the tokenizer"
+        words = f"{show(str(one['place']))}: {show(str(one['words']))}"
+        told.append(f"sanitizer: {words}, shown by {show(case)}")
+    return told
+
+
+def _tried(tried: Mapping[str, int]) -> list[str]:
+    """Return how far the search for a combination went, where single changes did not do."""
+    if len(tried) < 2:
+        return []
+    sizes = [counted(count, size) for size, count in tried.items()]
+    return [f"tried: {', '.join(sizes)}"]
 
 
 def _refuted(refuted: Sequence[Mapping[str, Any]], show: Show) -> list[str]:
@@ -175,7 +226,8 @@ def again(finding: Finding, report: Report) -> str | None:
     """Return the command that shows the finding's first case again; None where it has no case."""
     first = finding.first
     if first is None:
-        return None
+        words = finding.evidence.get("again", ())
+        return " ".join(shell(word) for word in words) or None
     groups = finding.evidence.get("groups") or [[first.lane]]
     lanes = list(dict.fromkeys([first.lane, *(group[0] for group in groups if group)]))
     tokenizer = report.called.get(finding.tokenizer, finding.tokenizer)

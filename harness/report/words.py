@@ -1,5 +1,6 @@
 """A token, a text or a byte in words a person can hold against an editor: code points and bytes."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,19 +23,31 @@ def _byte_alphabet() -> dict[str, int]:
 
 
 _BYTE_OF = _byte_alphabet()
+_BYTE_PIECE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 
 
-def token(identity: int, piece: str | None, *, byte_level: bool) -> dict[str, Any]:
+def token(
+    identity: int,
+    piece: str | None,
+    *,
+    byte_level: bool,
+    byte_fallback: bool = False,
+    metaspace: bool = False,
+) -> dict[str, Any]:
     """Return a token as evidence: its id, vocabulary entry, and the bytes it stands for in hex.
 
-    A piece with a character outside the byte alphabet (an added token) stands for its own UTF-8.
+    A piece with a character outside the byte alphabet (an added token) stands for its own UTF-8,
+    with ``byte_fallback`` ``<0x0A>`` for its byte, with ``metaspace`` U+2581 for a space.
     """
     if piece is None:
         return {"id": identity}
     if byte_level and all(char in _BYTE_OF for char in piece):
         data = bytes(_BYTE_OF[char] for char in piece)
+    elif byte_fallback and _BYTE_PIECE.fullmatch(piece):
+        data = bytes.fromhex(piece[3:5])
     else:
-        data = piece.encode("utf-8", "surrogatepass")
+        spelt = piece.replace("\u2581", " ") if metaspace else piece
+        data = spelt.encode("utf-8", "surrogatepass")
     return {"id": identity, "piece": piece, "hex": data.hex()}
 
 

@@ -1,6 +1,8 @@
 """How a probe is executed. Everything above this package sees the :class:`Runner` protocol only."""
 
+import subprocess
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -9,7 +11,7 @@ from harness.lane import Lane
 from harness.runners.native import Native
 from harness.runners.qemu import Qemu
 from harness.runners.spawn import Running
-from harness.toolchain import Find, axes_of, install_line, which
+from harness.toolchain import Find, axes_of, install_line, surroundings_of, which
 from harness.toolchain_file import Toolchain
 
 __all__ = ["Runner", "Running", "runner_for"]
@@ -55,8 +57,17 @@ def runner_for(lane: Lane, toolchain: Toolchain, host: str, find: Find = which) 
         from harness.runners import ssh
 
         return ssh.connect(lane, toolchain)
+    surroundings = surroundings_of(lane, toolchain)
+    refusal = _refusal(surroundings.command) if surroundings.command else None
+    if refusal is not None:
+        raise LaneUnavailable(
+            f"cannot be run here: {refusal}",
+            where=lane.name,
+            expected=f"'{' '.join(surroundings.command)} true' to succeed",
+            remedy="allow it, or leave the lane out: a container may forbid the system call",
+        )
     if lane.native or toolchain.emulator is None or lane.cpu is None:
-        return Native()
+        return Native(surroundings=surroundings)
     emulator = toolchain.emulator
     program = find(emulator.program)
     if program is None:
@@ -68,4 +79,16 @@ def runner_for(lane: Lane, toolchain: Toolchain, host: str, find: Find = which) 
     # A host of the target's own arch has the target's libraries where they belong.
     foreign_dynamic = axes_of(lane, toolchain, host)["link"] == "dynamic" and toolchain.arch != host
     sysroot = Path(emulator.sysroot) if foreign_dynamic and emulator.sysroot else None
-    return Qemu(program, lane.cpu, sysroot)
+    return Qemu(program, lane.cpu, sysroot, surroundings=surroundings)
+
+
+@lru_cache(maxsize=8)
+def _refusal(words: tuple[str, ...]) -> str | None:
+    """Return why this machine does not let a program be started behind these words, or None."""
+    try:
+        done = subprocess.run(
+            [*words, "true"], capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as error:
+        return f"{words[0]}: {error.strerror}"
+    return None if done.returncode == 0 else " ".join((done.stderr or words[0]).split())

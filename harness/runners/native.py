@@ -6,26 +6,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.runners.spawn import Running, start
+from harness.toolchain import ORDINARY, Surroundings
 
 
 @dataclass(frozen=True)
 class Native:
-    """Runs a probe as it is."""
+    """Runs a probe as it is, in its lane's surroundings."""
 
     emulated: bool = False
+    surroundings: Surroundings = ORDINARY
 
     @property
     def identity(self) -> str:
         """The machine: the C library picks its routines by the processor it finds."""
-        return f"native {platform.machine()} {_processor()}"
+        inside = f"; {self.surroundings.words}" if self.surroundings.words else ""
+        return f"native {platform.machine()} {_processor()}{inside}"
 
     def argv(self, command: Sequence[str]) -> list[str]:
-        """Return the command unchanged."""
-        return list(command)
+        """Return the command, behind the words that its lane puts before it."""
+        return [*self.surroundings.command, *command]
 
     def start(self, command: Sequence[str], *, stdin: int, cwd: Path) -> Running:
         """Start the probe; raises :class:`~harness.errors.LaneUnavailable`."""
-        return start(self.argv(command), stdin=stdin, cwd=cwd)
+        more = dict(self.surroundings.environment)
+        return start(self.argv(command), stdin=stdin, cwd=cwd, more=more)
 
 
 def _processor() -> str:

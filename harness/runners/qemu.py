@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.runners.spawn import Running, start
+from harness.toolchain import ORDINARY, Surroundings
 from harness.tools import tool
 
 
@@ -19,19 +20,26 @@ class Qemu:
     cpu: str
     sysroot: Path | None = None
     emulated: bool = True
+    surroundings: Surroundings = ORDINARY
 
     @property
     def identity(self) -> str:
         """Which emulator it is, to the byte: a distribution patches one version many times."""
         emulator = tool(self.program)
         root = f" -L {self.sysroot}" if self.sysroot else ""
-        return f"{self.program.name} -cpu {self.cpu}{root}; {emulator.version}; {emulator.sha256}"
+        inside = f"; {self.surroundings.words}" if self.surroundings.words else ""
+        return (
+            f"{self.program.name} -cpu {self.cpu}{root}; {emulator.version}; {emulator.sha256}"
+            f"{inside}"
+        )
 
     def argv(self, command: Sequence[str]) -> list[str]:
         """Return the command under the emulator."""
         root = ["-L", str(self.sysroot)] if self.sysroot else []
-        return [str(self.program), "-cpu", self.cpu, *root, *command]
+        words = [str(self.program), "-cpu", self.cpu, *root, *command]
+        return [*self.surroundings.command, *words]
 
     def start(self, command: Sequence[str], *, stdin: int, cwd: Path) -> Running:
         """Start the probe; raises :class:`~harness.errors.LaneUnavailable`."""
-        return start(self.argv(command), stdin=stdin, cwd=cwd)
+        more = dict(self.surroundings.environment)
+        return start(self.argv(command), stdin=stdin, cwd=cwd, more=more)

@@ -3,7 +3,7 @@
 Probes see this environment and nothing else, so that a variable of the person who runs tokparity
 (``LD_PRELOAD``, ``MALLOC_PERTURB_``, ``QEMU_CPU``, a locale) cannot change an answer:
 
-``LC_ALL=C``   the locale every C program starts in
+``LC_ALL=C``   the locale every C program starts in; a lane may name another
 ``TZ=UTC``
 ``PATH``       as it is here, for a subject that is a script
 
@@ -111,8 +111,8 @@ def start(
 ) -> Process:
     """Start a program with the fixed environment and pipes for stdout and stderr.
 
-    ``more`` is what the environment of a program that is no probe has besides. Raises
-    :class:`LaneUnavailable` where it cannot be executed.
+    ``more`` is what a lane sets in it otherwise (``LC_ALL``), or what the environment of a program
+    that is no probe has besides. Raises :class:`LaneUnavailable` where it cannot be executed.
     """
     _no_core_files()
     try:

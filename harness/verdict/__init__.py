@@ -62,6 +62,7 @@ def judge(
     questions: Sequence[Question],
     *,
     deviations: Sequence[Deviation] = (),
+    subject: str | None = None,
     drift: Sequence[str] = (),
     canaries: Sequence[str] = (),
     limits: Sequence[str] = (),
@@ -72,7 +73,8 @@ def judge(
 ) -> Report:
     """Return the report of a run.
 
-    ``drift`` and ``canaries`` are sentences: where the installed oracle no longer reproduces a
+    ``subject`` is whose deviations apply; None applies them all. ``drift`` and ``canaries`` are
+    sentences: where the installed oracle no longer reproduces a
     golden, and which canaries failed. When the control lane cannot be trusted nothing but its own
     counts is reported; an invalid lane or canary leaves the other lanes' results standing.
     """
@@ -92,9 +94,15 @@ def judge(
     elif not any(_compared(one) for one in answers):
         invalid.append(": ".join(("nothing was compared", *_said_instead(answers))))
     else:
+        own = [one for one in deviations if one.of(subject)]
         for one in answers:
-            declare(one, deviations, control)
-        said += hold_to_declarations(answers, reported, deviations)
+            declare(one, own, control)
+        said += hold_to_declarations(answers, reported, own)
+        said += [
+            f"declared deviation {one.label}: it is of the subject {one.subject}, not of {subject}"
+            for one in deviations
+            if not one.of(subject)
+        ]
     findings = _merged([found for one in answers for found in one.findings])
     invalid += distrusted
     # Against a golden that the oracle contradicts the control cannot be held at all: what is to be

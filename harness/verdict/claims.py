@@ -13,6 +13,7 @@ import numpy as np
 
 from harness.attribute import Attribution
 from harness.diff import Mask, differs
+from harness.hypotheses.hypothesis import STAGES
 from harness.hypotheses.trial import Examined
 from harness.isolate import NONDETERMINISM, Separation, cause_of
 from harness.outcomes import Status
@@ -149,6 +150,7 @@ def _attributed(question: Question, attribution: Attribution, where: Mask) -> Cl
     evidence: dict[str, Any] = {
         "hypothesis": proof.hypothesis.label,
         "stage": proof.hypothesis.stage,
+        "stages": sorted(proof.hypothesis.stages, key=STAGES.index),
         "parameters": dict(proof.hypothesis.parameters),
         "judged": int(attribution.judged.shape[0]),
         "mismatching": int(attribution.mismatching.shape[0]),
@@ -158,8 +160,15 @@ def _attributed(question: Question, attribution: Attribution, where: Mask) -> Cl
     if proof.sets_equal is not None:
         evidence["normalized_form_differs"] = proof.normalized_differs
         evidence["sets_equal"] = proof.sets_equal
+    if proof.needed:
+        evidence["needed"] = dict(
+            zip((part.name for part in proof.hypothesis.parts), proof.needed, strict=True)
+        )
+    if proof.thin:
+        evidence["thin"] = True
     if ties:
         evidence["ties"] = [one.hypothesis.label for one in ties]
+    evidence["tried"] = tried(attribution)
     evidence["refuted"] = refuted(question, attribution)
     return Claim(
         cause=proof.hypothesis.name,
@@ -191,8 +200,15 @@ def _unexplained(question: Question, where: Mask) -> Claim:
         summary = "no hypothesis reproduces the observed ids on every case"
         evidence["judged"] = int(attribution.judged.shape[0])
         evidence["mismatching"] = int(attribution.mismatching.shape[0])
+        evidence["tried"] = tried(attribution)
         evidence["refuted"] = refuted(question, attribution)
     return Claim(cause=UNEXPLAINED, summary=summary, where=where, evidence=evidence)
+
+
+def tried(attribution: Attribution) -> dict[str, int]:
+    """Return how many hypotheses of each size were put to the oracle."""
+    sizes = zip(("single", "pair", "triple"), attribution.asked, strict=False)
+    return {size: count for size, count in sizes if count}
 
 
 def refuted(question: Question, attribution: Attribution) -> list[dict[str, Any]]:

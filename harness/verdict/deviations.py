@@ -6,52 +6,31 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from harness.hypotheses import NAMES
-from harness.isolate import PLATFORM_CAUSES, PLATFORM_PREFIX, axes_of_cause
+from harness.diff import Mask
+from harness.hypotheses.trial import Examined
+from harness.isolate import axes_of_cause
 from harness.report.model import Finding, ReportLane
-from harness.verdict.claims import SPEAKING_CAUSES, UNRESOLVED, Claim, rename
+from harness.verdict.claims import Claim, rename
+from harness.verdict.deviation import (
+    AND,
+    DECLARABLE_NAMES,
+    Deviation,
+    declarable,
+    declared_for,
+)
 from harness.verdict.question import Grade, Grades, Question
+from harness.verdict.wider import Reading, parameters_of, readings, wider
 from harness.verdict.witness import finding, gone
 
-# What an owner may declare. Nobody can promise nondeterminism, nor declare the unexplained.
-DECLARABLE_NAMES: tuple[str, ...] = (
-    *NAMES,
-    *PLATFORM_CAUSES,
-    *(cause for cause in SPEAKING_CAUSES if cause != UNRESOLVED),
-)
-
-
-def declarable(cause: str) -> bool:
-    """Whether a deviation may name ``cause``: one of the fixed names or any ``platform-…``."""
-    return cause in DECLARABLE_NAMES or cause.startswith(PLATFORM_PREFIX)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Deviation:
-    """A divergence the subject's owner declares: its cause, and where it may appear, as globs."""
-
-    cause: str
-    tokenizers: tuple[str, ...] = ("*",)
-    lanes: tuple[str, ...] = ("*",)
-    reason: str = ""
-    link: str | None = None
-
-    def covers(self, tokenizer: str, lane: str | None = None) -> bool:
-        """Whether the deviation may appear with this tokenizer, and on this lane if given."""
-        return any(fnmatchcase(tokenizer, glob) for glob in self.tokenizers) and (
-            lane is None or any(fnmatchcase(lane, glob) for glob in self.lanes)
-        )
-
-    def among(self, answer: "Answer") -> tuple[str, ...]:
-        """Return the lanes of an answer that the deviation speaks of."""
-        tokenizer = answer.question.tokenizer
-        return tuple(lane for lane in answer.lanes if self.covers(tokenizer, lane))
-
-
-def declared_for(deviations: Sequence[Deviation], tokenizer: str) -> tuple[str, ...]:
-    """Return the hypotheses declared for this tokenizer, for ``attribute`` to test in full."""
-    names = [one.cause for one in deviations if one.covers(tokenizer) and one.cause in NAMES]
-    return tuple(dict.fromkeys(names))
+__all__ = [
+    "DECLARABLE_NAMES",
+    "Answer",
+    "Deviation",
+    "declarable",
+    "declare",
+    "declared_for",
+    "hold_to_declarations",
+]
 
 
 @dataclass(eq=False)
@@ -70,33 +49,68 @@ class Answer:
 
 
 def declare(answer: Answer, deviations: Sequence[Deviation], control: str | None) -> None:
-    """Turn claims into findings, those that a deviation covers apart, and mark what it excuses."""
+    """Turn claims into findings, those that deviations cover apart, and mark what is excused."""
     for claim in answer.claims:
         left = claim
-        for deviation in deviations:
-            if deviation.cause not in (claim.cause, *claim.aliases):
-                continue
-            covered = np.asarray(
-                [deviation.covers(answer.question.tokenizer, lane) for lane in answer.lanes]
-            )
-            where = left.where & covered[:, np.newaxis]
+        for (name, covering), lanes in _covered(answer, claim, deviations).items():
+            where = claim.where & lanes[:, np.newaxis]
             if not where.any():
                 continue
-            named = claim if deviation.cause == claim.cause else rename(claim, deviation.cause)
+            named = claim if name == claim.cause else rename(claim, name)
+            reasons = dict.fromkeys(one.reason for one in covering if one.reason)
+            links = [one.link for one in covering if one.link is not None]
             answer.findings.append(
                 finding(
                     answer.question,
                     replace(named, where=where),
                     control,
                     declared=True,
-                    reason=deviation.reason,
-                    link=deviation.link,
+                    reason="; ".join(reasons),
+                    link=links[0] if links else None,
                 )
             )
             answer.graded[where & (answer.graded != Grade.UNSUPPORTED)] = Grade.XFAIL
             left = replace(left, where=left.where & ~where)
         if left.where.any():
-            answer.findings.append(finding(answer.question, left, control))
+            told = wider(answer.question, left, deviations)
+            answer.findings.append(finding(answer.question, told, control))
+
+
+def _covered(
+    answer: Answer, claim: Claim, deviations: Sequence[Deviation]
+) -> dict[tuple[str, tuple[Deviation, ...]], Mask]:
+    """Return bool[lanes] for each (cause, deviations) that together cover the claim there.
+
+    The first deviation that names the whole cause covers a lane; failing that, deviations that
+    name its parts do, where each part has one.
+    """
+    known = readings(answer.question, claim)
+    found: dict[tuple[str, tuple[Deviation, ...]], Mask] = {}
+    for row, lane in enumerate(answer.lanes):
+        here = [one for one in deviations if one.covers(answer.question.tokenizer, lane)]
+        key = _covering(known, here)
+        if key is not None:
+            found.setdefault(key, np.zeros(len(answer.lanes), dtype=np.bool_))[row] = True
+    return found
+
+
+def _covering(
+    known: Sequence[Reading], deviations: Sequence[Deviation]
+) -> tuple[str, tuple[Deviation, ...]] | None:
+    """Return the cause under which deviations cover a claim, and these deviations."""
+    for deviation in deviations:
+        for name, parameters in known:
+            if deviation.names(name) and deviation.agrees(parameters):
+                return name, (deviation,)
+    for name, parameters in known:
+        owners = [
+            next((d for d in deviations if d.cause == part and d.agrees(parameters)), None)
+            for part in name.split(AND)
+        ]
+        named = tuple(dict.fromkeys(one for one in owners if one is not None))
+        if named and None not in owners:
+            return name, named
+    return None
 
 
 def hold_to_declarations(
@@ -112,7 +126,7 @@ def hold_to_declarations(
         ]
         if not concerned:
             said.append(f"declared deviation {deviation.cause}: nothing it speaks of was run")
-        elif deviation.cause in NAMES:
+        elif deviation.tested:
             for one in concerned:
                 said += _hold_hypothesis(one, deviation)
         else:
@@ -125,14 +139,32 @@ def _hold_hypothesis(answer: Answer, deviation: Deviation) -> list[str]:
     question, attribution = answer.question, answer.question.attribution
     if attribution is None:
         return []
-    name = f"declared deviation {deviation.cause} with {question.tokenizer}"
+    name = f"declared deviation {deviation.label} with {question.tokenizer}"
     covered = np.asarray([deviation.covers(question.tokenizer, lane) for lane in answer.lanes])
-    tested = [one for one in attribution.tested if one.hypothesis.name == deviation.cause]
-    proof = next((one for one in tested if one.changes is not None), None)
+    tested = [one for one in attribution.tested if deviation.names(one.hypothesis.name)]
+    proof = _proof(answer, deviation)
     if proof is None or proof.changes is None:
-        if deviation.cause in attribution.absent:
+        # With other values than those declared it was found, or would change what did not change.
+        other = any(
+            one.accepted or (one.changes is not None and bool(one.changes.any()))
+            for one in tested
+            if not deviation.agrees(parameters_of(one))
+        )
+        # Of changes declared together it takes one that would show, since they were not found.
+        other |= len(deviation.parts) > 1 and any(
+            one.hypothesis.name in deviation.parts
+            and one.changes is not None
+            and bool(one.changes.any())
+            for one in attribution.tested
+        )
+        if deviation.cause in attribution.absent or other:
             answer.findings.append(
-                gone(question, deviation.cause, deviation.among(answer), reason=deviation.reason)
+                gone(
+                    question,
+                    deviation.cause,
+                    deviation.among(answer.lanes, question.tokenizer),
+                    reason=deviation.reason,
+                )
             )
             return []
         notes = [f": the oracle refuses it ({one.note})" for one in tested if one.note]
@@ -146,13 +178,35 @@ def _hold_hypothesis(answer: Answer, deviation: Deviation) -> list[str]:
             gone(
                 question,
                 deviation.cause,
-                deviation.among(answer),
+                deviation.among(answer.lanes, question.tokenizer),
                 reason=deviation.reason,
                 where=where,
                 proof=proof,
             )
         )
     return []
+
+
+def _proof(answer: Answer, deviation: Deviation) -> Examined | None:
+    """Return what says which cases the deviation changes: a proven cause it is part of, or itself.
+
+    Where it is proven together with another change, what both make of a case is what counts.
+    """
+    attribution = answer.question.attribution
+    if attribution is None:
+        return None
+    together = [
+        one for one in attribution.causes if deviation.parts <= set(one.hypothesis.name.split(AND))
+    ]
+    alone = [one for one in attribution.tested if deviation.names(one.hypothesis.name)]
+    return next(
+        (
+            one
+            for one in (*together, *alone)
+            if one.changes is not None and deviation.agrees(parameters_of(one))
+        ),
+        None,
+    )
 
 
 def _hold_other(
@@ -171,7 +225,7 @@ def _hold_other(
                 gone(
                     own[0].question,
                     deviation.cause,
-                    deviation.among(own[0]),
+                    deviation.among(own[0].lanes, own[0].question.tokenizer),
                     reason=deviation.reason,
                 )
             )

@@ -1,30 +1,20 @@
 """Attribution by the real library: what is planted is named, what only looks like it refuted."""
 
-import unicodedata
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
-from tokenizers.models import BPE
-from tokenizers.trainers import BpeTrainer
 
 from harness.attribute import Attribution, agreed, attribute, byte_policy, judged
 from harness.errors import TokenizerError
 from harness.hypotheses import Description, Hypothesis, Seen, combine, proposed
+from harness.hypotheses.panel import SAMPLE
 from harness.isolate import separate
 from harness.outcomes import Outcomes, Status, from_answers
 from tests.unit.observed import seen
+from tests.unit.trained import DECLARED, MARK, encode, normalized
 
-MARK = "\u0301"
-PATTERN = r"[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s+"
-DECLARED: dict[str, Any] = {
-    "normalizer": {"type": "NFC"},
-    "pre_tokenizer": {"type": "Sequence", "pretokenizers": ["declared"]},
-    "added_tokens": [{"content": "<\uff5cend\uff5c>", "normalized": False}],
-}
 CASES = [
     b"plain words, and 42 numbers",
     b"nothing at all",
@@ -40,53 +30,6 @@ CASES = [
     b"bad \xe2\x82 bytes \xff",
     b"\xed\xa0\x80 more",
 ]
-
-
-def declared_steps() -> list[pre_tokenizers.PreTokenizer]:
-    return [
-        pre_tokenizers.Split(Regex(PATTERN), "isolated"),
-        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-    ]
-
-
-@cache
-def library() -> Tokenizer:
-    tokenizer = Tokenizer(BPE())
-    tokenizer.normalizer = normalizers.NFC()
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(declared_steps())
-    trainer = BpeTrainer(
-        vocab_size=420,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        special_tokens=["<\uff5cend\uff5c>"],
-        show_progress=False,
-    )
-    text = [MARK * 4, "q" + MARK * 8, "re\u0301sume\u0301 cafe\u0301 words numbers nothing"]
-    tokenizer.train_from_iterator(text * 20, trainer)
-    return tokenizer
-
-
-def encode(description: Description, texts: Sequence[str]) -> Outcomes:
-    """The oracle under a description, as the pipeline provides it."""
-    tokenizer = library()
-    normalizer = description["normalizer"]
-    tokenizer.normalizer = (
-        None if normalizer is None else getattr(normalizers, normalizer["type"])()
-    )
-    steps = declared_steps()
-    for step in description["pre_tokenizer"]["pretokenizers"]:
-        if isinstance(step, dict) and step["type"] == "Split":
-            pattern = Regex(step["pattern"]["Regex"])
-            steps.insert(0, pre_tokenizers.Split(pattern, "merged_with_previous"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
-    found = tokenizer.encode_batch(list(texts), add_special_tokens=False)
-    return from_answers([one.ids for one in found])
-
-
-def normalized(description: Description, texts: Sequence[str]) -> list[str]:
-    normalizer = description["normalizer"]
-    if normalizer is None:
-        return list(texts)
-    return [unicodedata.normalize(normalizer["type"], text) for text in texts]
 
 
 def oracle(cases: Sequence[bytes] = CASES) -> Outcomes:
@@ -337,8 +280,8 @@ def test_only_a_few_cases_are_asked_of_a_hypothesis_that_falls_at_once() -> None
     mask = judged(expected, {"lane": observed}, ())
     one = [planted("normalizer-left-out")]
     attribute(cases, expected, observed, mask, DECLARED, counting, propose=lambda *_: one)
-    # One probe, and the 300 mismatches once more to say how close it came.
-    assert asked == {"None": 301}
+    # One probe, and a sample of the mismatches to say how close it came.
+    assert asked == {"None": 1 + SAMPLE}
 
 
 @pytest.mark.parametrize(
@@ -379,6 +322,8 @@ def test_a_dropped_byte_is_named_whatever_the_subject_makes_of_the_rest(policy: 
         return data.decode("utf-8", "replace" if policy == "replaced-per-subpart" else "ignore")
 
     found = attributed(subject(planted("last-byte-dropped"), decode=decode))
-    assert names(found) == ["last-byte-dropped"]
+    # Where incomplete characters are dropped, it is the same as to drop the last character.
+    assert "last-byte-dropped" in names(found)
+    assert set(names(found)) <= {"last-byte-dropped", "last-character-dropped"}
     assert found.byte_policy is not None
     assert found.byte_policy.name == policy

@@ -6,6 +6,7 @@ from pathlib import Path
 from harness.hypotheses import NAMES
 from harness.hypotheses.input import POLICIES, REFUSED
 from harness.isolate import AXES, NONDETERMINISM, PLATFORM_CAUSES, PLATFORM_PREFIX
+from harness.sanitizer_words import SANITIZER_CAUSES
 from harness.verdict import DECLARABLE_NAMES
 from harness.verdict.claims import SPEAKING_CAUSES, UNEXPLAINED
 
@@ -15,6 +16,7 @@ CAUSES = {
     *PLATFORM_CAUSES,
     *SPEAKING_CAUSES,
     *DECLARABLE_NAMES,
+    *SANITIZER_CAUSES,
     NONDETERMINISM,
     UNEXPLAINED,
     PLATFORM_PREFIX,

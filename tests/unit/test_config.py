@@ -115,6 +115,12 @@ def test_our_adapter_is_a_main(tmp_path: Path) -> None:
         ("subject: {name: s, command: []}\n", "exactly one"),
         ("deviations: [{cause: normaliser-left-out, reason: r}]\n", "normalizer-left-out"),
         ("deviations: [{cause: normalizer-left-out}]\n", "reason"),
+        ("deviations: [{reason: r}]\n", "exactly one of cause and hypothesis"),
+        ("deviations: [{cause: crash, hypothesis: crash, reason: r}]\n", "names two causes"),
+        ("deviations: [{hypothesis: crsh, reason: r}]\n", "deviations[0].hypothesis"),
+        ("deviations: [{cause: crash+hang, reason: r}]\n", "no cause"),
+        ("deviations: [{cause: memory-error, reason: r}]\n", "no cause"),
+        ("deviations: [{cause: marks-capped, parameters: {cap: 1.5}, reason: r}]\n", "cap"),
         ("toolchains: [./gone]\n", "gone"),
     ],
 )
@@ -132,3 +138,23 @@ def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
 def test_yaml_off_is_not_silently_false(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="lanes"):
         configured(tmp_path, "lanes: {fp-contract: [off]}\n")
+
+
+def test_a_deviation_may_be_of_one_subject_and_of_certain_values(tmp_path: Path) -> None:
+    text = (
+        "deviations:\n"
+        "  - {hypothesis: marks-capped, subject: eng*, parameters: {cap: 6}, reason: r}\n"
+        "  - {cause: normalizer-left-out+nul-ends-text, reason: r, link: 'https://x.example'}\n"
+    )
+    first, second = configured(tmp_path, text).deviations
+    assert (first.cause, first.subject) == ("marks-capped", "eng*")
+    assert first.parameters == (("cap", "6"),)
+    assert first.of("engine")
+    assert not first.of("other")
+    assert second.parts == {"normalizer-left-out", "nul-ends-text"}
+    assert second.link == "https://x.example"
+
+
+def test_sanitizers_are_asked_for_on_the_command_line(tmp_path: Path) -> None:
+    assert not configured(tmp_path, "{}\n").sanitize
+    assert configured(tmp_path, "{}\n", Overrides(sanitize=True)).sanitize

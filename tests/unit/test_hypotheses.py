@@ -1,13 +1,17 @@
 """Hypotheses: each changes what it says, is offered only where it can be tested, and composes."""
 
 import random
+from collections.abc import Callable
+from copy import deepcopy
 
+import numpy as np
 import pytest
 from tokenizers import Regex, pre_tokenizers
 
 from harness.hypotheses import NAMES, Hypothesis, can_show, combine, proposed
 from harness.hypotheses.input import LAST_BYTE_DROPPED, NUL_ENDS_TEXT, POLICIES
 from harness.hypotheses.normalizer import beside_added, normalized_contents, segments
+from tests.unit import tiny
 from tests.unit.observed import seen
 
 NFC = {"normalizer": {"type": "NFC"}, "pre_tokenizer": {"type": "ByteLevel"}}
@@ -24,17 +28,53 @@ def test_names_are_kebab_case_and_unique() -> None:
 
 
 def test_a_hypothesis_that_changes_nothing_is_not_offered() -> None:
-    assert names(proposed(seen(NFC, [b"abc"], []))) == [
-        "normalizer-left-out",
-        "normalizer-nfd",
-        "normalizer-nfkc",
-        "normalizer-nfkd",
-        "last-byte-dropped",
-    ]
+    plain = names(proposed(seen(NFC, [b"abc"], [])))
+    assert {"normalizer-left-out", "normalizer-nfd", "last-byte-dropped"} <= set(plain)
+    assert not {"normalizer-nfc", "nul-ends-text", "added-tokens-unrecognised"} & set(plain)
     bare = names(proposed(seen({"normalizer": None}, [b"a\0b"], [])))
     assert "normalizer-left-out" not in bare
-    assert "normalizer-nfc" in bare
-    assert "nul-ends-text" in bare
+    assert {"normalizer-nfc", "nul-ends-text"} <= set(bare)
+
+
+MAKERS = (tiny.byte_level, tiny.with_fallback, tiny.word_piece, tiny.unigram)
+CASES = [
+    "<bos> The naïve cat\r\n".encode(),
+    b' "a"\0 ``b ',
+    "e\u0301 \ufb01 한글 word ".encode(),
+    b"and the cat sat on the mat there",
+]
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("make", MAKERS)
+def test_whatever_is_offered_changes_something_and_nothing_else(
+    make: Callable[[], tiny.File], special: bool
+) -> None:
+    due = tiny.answers(make(), CASES, None, special=special)
+    given = [ids[: len(ids) // 2] for ids in due]
+    observed = tiny.observed(make(), CASES, given, special=special)
+    before = deepcopy(observed.description)
+    offered = proposed(observed)
+    for one in offered:
+        changes_text = any(one.text(case) != (case,) for case in CASES)
+        changes_description = one.describe(observed.description) != before
+        changes_ids = any(one.ids(np.asarray(ids, dtype=np.uint32)).tolist() != ids for ids in due)
+        assert changes_text + changes_description + changes_ids == 1, one.label
+        assert one.name in NAMES
+        assert observed.description == before, one.label
+    assert len({one.label for one in offered}) == len(offered)
+
+
+def test_ties_are_named_in_the_order_of_the_stages() -> None:
+    offered = [one.stage for one in proposed(tiny.observed(tiny.byte_level(), CASES, special=True))]
+    assert list(dict.fromkeys(offered)) == [
+        "normalizer",
+        "input",
+        "added-tokens",
+        "pre-tokenizer",
+        "model",
+        "post-processor",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -172,13 +172,65 @@ def test_an_unresolved_lane_gives_no_evidence() -> None:
     assert "char" in only(separate(outcomes, MATRIX)).axes
 
 
-@pytest.mark.parametrize("status", [Status.CRASH, Status.TIMEOUT, Status.UNSUPPORTED, Status.ERROR])
+FAILURES = [Status.CRASH, Status.TIMEOUT, Status.UNSUPPORTED, Status.ERROR]
+
+
+@pytest.mark.parametrize("status", FAILURES)
 def test_outcomes_of_every_kind(status: Status) -> None:
     outcomes = {
         name: from_answers([status if own["char"] == "unsigned" else [1]])
         for name, own in MATRIX.items()
     }
     assert only(separate(outcomes, MATRIX)).cause == "char-signedness"
+
+
+def test_a_crash_is_one_outcome_whatever_the_signal() -> None:
+    """One trap instruction ends as SIGILL on x86-64 and as SIGTRAP on aarch64: no other defect."""
+    outcomes = {
+        name: from_answers([Status.CRASH], {0: "SIGTRAP" if own["arch"] == "aarch64" else "SIGILL"})
+        for name, own in MATRIX.items()
+    }
+    assert separate(outcomes, MATRIX) == ()
+
+
+def test_kinds_of_failure_are_outcomes_of_their_own() -> None:
+    """Crash, hang, refusal and error, each on lanes of its own, are four and not one."""
+    lanes = {str(status): {"arch": "x", "locale": str(status)} for status in FAILURES}
+    outcomes = {str(status): from_answers([status]) for status in FAILURES}
+    found = only(separate(outcomes, lanes))
+    assert found.cause == "locale"
+    assert len(found.partition) == len(FAILURES)
+
+
+RUN_TIME = {
+    "x": axes("x86_64", "signed", locale="C", address_layout="random", link="static"),
+    "x/other": axes("x86_64", "signed", locale="tr", address_layout="fixed", link="dynamic"),
+}
+
+
+@pytest.mark.parametrize(("axis", "lanes"), [("link", 1), ("cpu", 2), ("locale", 3)])
+def test_axes_that_vary_together_are_told_apart_one_lane_after_the_other(
+    axis: str, lanes: int
+) -> None:
+    """Four axes vary together, and each could be it: the lane that would show the first is asked.
+
+    Where it shows nothing the first is refuted, and the next is asked for.
+    """
+    both = {name: {**own, "cpu": name} for name, own in RUN_TIME.items()}
+    offered = {
+        f"x/{one}": {**both["x"], one: both["x/other"][one]}
+        for one in ("locale", "address-layout", "link", "cpu")
+    }
+    known = {**both, **offered}
+    outcomes = {"x": from_answers([[1]]), "x/other": from_answers([[2]])}
+    for _ in range(lanes):
+        found = only(separate(outcomes, known, candidates=offered))
+        assert (len(found.separating), found.inseparable) == (1, ())
+        [lane] = found.separating
+        hit = known[lane][axis] == both["x/other"][axis]
+        outcomes[lane] = from_answers([[2] if hit else [1]])
+    told = only(separate(outcomes, known, candidates=offered))
+    assert (told.axes, told.confounded, told.separating) == ((axis,), (), ())
 
 
 def test_equal_axes_with_two_outcomes_are_nondeterminism() -> None:

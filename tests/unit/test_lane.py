@@ -18,6 +18,12 @@ def test_a_name_survives_parsing() -> None:
     assert parse(name).name == name
 
 
+def test_a_value_may_be_the_name_of_a_locale() -> None:
+    name = "x86_64-linux-gnu/default/native/address-layout=fixed/locale=tr_TR.UTF-8"
+    assert dict(parse(name).variations)["locale"] == "tr_TR.UTF-8"
+    assert parse(name).name == name
+
+
 def test_variations_have_one_order() -> None:
     one = parse("t/default/native/b=1/a=2")
     assert one.name == "t/default/native/a=2/b=1"

@@ -10,15 +10,19 @@ from harness.errors import LaneUnavailable, UsageError
 from harness.lane import Lane, lane, parse
 from harness.matrix import control_of, default_lanes, full_lanes, multiply, neighbours
 from harness.toolchain import (
+    ORDINARY,
     Toolchains,
     axes_of,
+    built_apart,
     check,
     emulated,
     flags_for,
     install_line,
     load_toolchains,
     needs,
+    surroundings_of,
     toolchain_for,
+    which,
 )
 
 OWN = Path(__file__).resolve().parents[2] / "toolchains"
@@ -78,6 +82,7 @@ def test_every_matrix_is_of_lanes_that_pass_the_check(toolchains: Toolchains, ho
 def test_axes_are_effective(toolchains: Toolchains) -> None:
     said = axes_of(parse(f"{X86}/default/native"), toolchains[X86], "x86_64")
     assert said == {
+        "address-layout": "random",
         "arch": "x86_64",
         "char": "signed",
         "compiler": "gcc",
@@ -88,6 +93,7 @@ def test_axes_are_effective(toolchains: Toolchains) -> None:
         "fp-contract": "off",
         "libc": "glibc",
         "link": "static",
+        "locale": "C",
         "long-double": "64",
         "optimisation": "O2",
         "pointer": "64",
@@ -99,6 +105,7 @@ def test_axes_are_effective(toolchains: Toolchains) -> None:
     assert there["emulator"] == "qemu-aarch64"
     assert there["optimisation"] == "O0"
     assert there["long-double"] == "113"
+    assert there["address-layout"] == "emulated"
 
 
 def test_default_and_its_meaning_are_one_lane_under_two_names(toolchains: Toolchains) -> None:
@@ -254,6 +261,12 @@ def test_multiply(toolchains: Toolchains) -> None:
     assert len(made) == 8
     assert f"{X86}/signed/native" in names(made)
     assert f"{ARM}/unsigned/qemu-cortex-a53/optimisation=O3" in names(made)
+    own = {"triple": ["host"], "address-layout": ["random", "fixed"]}
+    for host, triple in (("x86_64", X86), ("aarch64", ARM)):
+        assert names(multiply(own, toolchains, host)) == [
+            f"{triple}/default/native",
+            f"{triple}/default/native/address-layout=fixed",
+        ]
     narrow = multiply({"triple": [ARM], "runner": ["qemu-max"]}, toolchains, "x86_64")
     assert names(narrow) == [f"{ARM}/default/qemu-max"]
 
@@ -268,6 +281,8 @@ def test_multiply(toolchains: Toolchains) -> None:
         ({"wchar": ["unsigned"]}, "cannot have"),
         ({"char": []}, "has no value"),
         ({"runner": ["native"]}, "machine"),
+        ({"address-layout": ["random", "fixed"]}, "has its own"),
+        ({"sanitizer": ["address"]}, "unknown axis 'sanitizer'"),
     ],
 )
 def test_multiply_refuses_and_never_drops(
@@ -291,8 +306,104 @@ def test_neighbours_are_one_step_away_and_can_be_expressed(
             there = axes_of(other, toolchain, host)
             changed = {axis for axis in here if here[axis] != there[axis]}
             assert changed
-            steps = changed - {"emulator"} if "cpu" in changed else changed
+            steps = changed - {"emulator", "address-layout"} if "cpu" in changed else changed
             assert len(steps) == 1 or steps == {"compiler", "wchar"}, other.name
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_every_axis_of_a_run_has_a_neighbour_that_changes_it(
+    toolchains: Toolchains, host: str
+) -> None:
+    control = control_of(toolchains, host)
+    near = neighbours(control, toolchains[control.triple], host)
+    here = axes_of(control, toolchains[control.triple], host)
+    changed = {
+        axis
+        for one in near
+        for axis, value in axes_of(one, toolchains[one.triple], host).items()
+        if value != here[axis]
+    }
+    assert changed >= {"char", "optimisation", "fp-contract", "cpu", "compiler", "link"}
+    assert changed >= {"locale", "address-layout"}
+    levels = {dict(one.variations).get("optimisation") for one in near}
+    assert levels >= {"O0", "O3"}
+    # What compares nothing separates nothing.
+    assert not [one for one in near if "sanitizer" in dict(one.variations)]
+
+
+def test_a_lane_of_the_run_alone_is_started_otherwise_and_built_alike(
+    toolchains: Toolchains,
+) -> None:
+    plain = parse(f"{X86}/default/native")
+    fixed = parse(f"{X86}/default/native/address-layout=fixed/locale=C.UTF-8/optimisation=O3")
+    own = toolchains[X86]
+    assert surroundings_of(plain, own) == ORDINARY
+    around = surroundings_of(fixed, own)
+    assert around.environment == (("LC_ALL", "C.UTF-8"),)
+    assert around.command == ("setarch", "-R")
+    assert around.words == "LC_ALL=C.UTF-8 setarch -R"
+    assert built_apart(fixed, own) == (("optimisation", "O3"),)
+    bare = parse(f"{X86}/default/native/optimisation=O3")
+    assert flags_for(fixed, own, "x86_64") == flags_for(bare, own, "x86_64")
+    assert axes_of(fixed, own, "x86_64")["locale"] == "C.UTF-8"
+
+
+def test_a_locale_and_a_wrapper_are_needs_of_their_lanes(toolchains: Toolchains) -> None:
+    one = parse(f"{X86}/default/native/address-layout=fixed/locale=tr_TR.UTF-8")
+    wanted = {need.program: need for need in needs(one, toolchains[X86], "x86_64", only("g++"))}
+    assert wanted["locale:tr_TR.UTF-8"].package == "locales-all"
+    assert wanted["setarch"].package == "util-linux"
+    with pytest.raises(LaneUnavailable) as caught:
+        require([one], toolchains, "x86_64", only("g++"))
+    assert caught.value.remedy == "apt-get install -y locales-all util-linux"
+    # Every C library has these two.
+    plain = parse(f"{X86}/default/native/locale=C.UTF-8")
+    assert [need.program for need in needs(plain, toolchains[X86], "x86_64", only())] == ["g++"]
+
+
+def test_a_locale_is_found_under_any_spelling_of_its_codeset() -> None:
+    assert which("locale:C.utf8") is not None
+    assert which("locale:C.UTF-8") == which("locale")
+    assert which("locale:xx_XX.UTF-8") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (f"{ARM}/default/qemu-max/address-layout=fixed", "qemu-aarch64 has its own"),
+        (f"{ARM}/default/qemu-max/address-layout=random", "qemu-aarch64 has its own"),
+        (f"{X86}/default/docker/address-layout=fixed", "cannot have address-layout=fixed"),
+        (f"{X86}/default/ssh-board/locale=C.UTF-8", "cannot have locale=C.UTF-8"),
+        (f"{X86}/default/native/link=dynamic/sanitizer=address", "cannot have sanitizer=address"),
+    ],
+)
+def test_what_a_runner_cannot_honour_is_refused_in_words(
+    toolchains: Toolchains, name: str, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        check(parse(name), toolchains, "x86_64")
+
+
+def test_a_sanitizers_library_is_the_compilers_own(toolchains: Toolchains, tmp_path: Path) -> None:
+    compiler = tmp_path / "g++"
+    compiler.write_text(
+        "#!/bin/sh\ncase $1 in -dumpversion) echo 14.2.0;; *) echo libasan.so;; esac\n"
+    )
+    compiler.chmod(0o755)
+    one = parse(f"{X86}/default/native/link=dynamic/sanitizer=address")
+    found = needs(one, toolchains[X86], "x86_64", {"g++": compiler}.get)
+    assert [(need.program, need.found, need.package) for need in found] == [
+        ("g++", compiler, "g++"),
+        ("libasan.so", None, "libgcc-14-dev"),
+    ]
+    assert flags_for(one, toolchains[X86], "x86_64").link == ("-fsanitize=address",)
+
+
+def test_a_long_double_can_be_told_otherwise_on_one_target(toolchains: Toolchains) -> None:
+    one = parse(f"{X86}/default/native/long-double=113")
+    assert axes_of(one, toolchains[X86], "x86_64")["long-double"] == "113"
+    with pytest.raises(UsageError, match="unknown axis 'long-double'"):
+        check(parse(f"{ARM}/default/qemu-max/long-double=53"), toolchains, "x86_64")
 
 
 def test_neighbours_separate_what_the_default_lanes_confound(toolchains: Toolchains) -> None:
@@ -373,6 +484,10 @@ def test_a_later_directory_replaces_a_triple(tmp_path: Path) -> None:
         ("values: {gcc: {}, clang: {}}", "values: {gcc: {}}", ""),
         ("triple: riscv64-linux-gnu", "triple: riscv32-linux-gnu", "triple"),
         ("  optimisation:", "  optimization:", ""),
+        ("    when: run\n", "    when: never\n", "axes.address-layout.when"),
+        ("    when: run\n", "", "axes.address-layout"),
+        ("C: {}", "C: {flags: [-O0]}", "axes.locale"),
+        ("runners: [native]", "runners: [nativ]", "runners"),
     ],
 )
 def test_a_toolchain_file_that_is_wrong_is_refused(

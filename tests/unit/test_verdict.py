@@ -8,9 +8,11 @@ import pytest
 
 from harness.attribute import Attribution, BytePolicy, Examined
 from harness.hypotheses import Hypothesis
+from harness.hypotheses.hypothesis import Parameters
 from harness.isolate import separate
 from harness.outcomes import Outcomes, Status, from_answers
 from harness.report.model import Cell, Finding, Report
+from harness.sanitizer_words import SANITIZER_CAUSES
 from harness.verdict import (
     DECLARABLE_NAMES,
     Deviation,
@@ -55,6 +57,7 @@ def attribution(
     name: str = "normalizer-left-out",
     *,
     ties: Sequence[str] = (),
+    parameters: Parameters = (),
 ) -> Attribution:
     """What ``attribute`` would return for a hypothesis with these predictions."""
     graded = (expected.status == Status.OK) & (observed.status == Status.OK)
@@ -66,7 +69,7 @@ def attribution(
     accepted = all(np.asarray(same(predicted, observed))[graded]) and bool(mismatching.shape[0])
     tested = [
         Examined(
-            Hypothesis(one, "normalizer", "the declared normalizer is not applied"),
+            Hypothesis(one, "normalizer", "the declared normalizer is not applied", parameters),
             accepted=accepted,
             tried=int(mismatching.shape[0]),
             explained=int(mismatching.shape[0]) if accepted else 0,
@@ -93,6 +96,7 @@ def question(
     name: str = "normalizer-left-out",
     ties: Sequence[str] = (),
     notes: Mapping[int, str] | None = None,
+    parameters: Parameters = (),
 ) -> Question:
     outcomes = {lane: from_answers(answers, notes) for lane, answers in observed.items()}
     wanted = from_answers(expected)
@@ -100,7 +104,8 @@ def question(
     tried = None
     if predicted is not None:
         seen = next(iter(outcomes.values()))
-        tried = attribution(wanted, seen, from_answers(predicted), name, ties=ties)
+        foretold = from_answers(predicted)
+        tried = attribution(wanted, seen, foretold, name, ties=ties, parameters=parameters)
     return Question(
         tokenizer=tokenizer,
         operation=operation,
@@ -181,6 +186,117 @@ def test_a_declared_cause_that_is_proven_is_expected() -> None:
     assert (report.verdict, report.exit) == ("pass", 0)
     assert (found.declared, found.fails, found.reason) == (True, False, "by design")
     assert cell(report, ARM, "digits").xfail == 1
+
+
+def test_a_declaration_is_of_one_subject() -> None:
+    asked = question(alike(WRONG), predicted=WRONG)
+    own = replace(LEFT_OUT, subject="eng*")
+    assert judge(lanes(), [asked], deviations=[own], subject="engine").exit == 0
+    other = judge(lanes(), [asked], deviations=[own], subject="reference")
+    assert (other.exit, the_finding(other).declared) == (1, False)
+    assert any("of the subject eng*, not of reference" in limit for limit in other.limits)
+    # Nor is it gone there.
+    fine = question(alike(EXPECTED), predicted=WRONG)
+    assert judge(lanes(), [fine], deviations=[own], subject="reference").exit == 0
+    assert judge(lanes(), [fine], deviations=[own], subject="engine").exit == 1
+
+
+OLDER = Deviation(
+    cause="normalizer-left-out", parameters=(("unicode", "15.0"), ("cap", "6")), reason="r"
+)
+
+
+def test_a_declaration_with_parameters_is_of_these_values_alone() -> None:
+    same: Parameters = (("cap", 6), ("unicode", "15.0"), ("other", "x"))
+    asked = question(alike(WRONG), predicted=WRONG, parameters=same)
+    assert judge(lanes(), [asked], deviations=[OLDER]).exit == 0
+    asked = question(alike(WRONG), predicted=WRONG, parameters=(("cap", 6), ("unicode", "14.0")))
+    report = judge(lanes(), [asked], deviations=[OLDER])
+    assert [(one.declared, one.absent) for one in report.findings] == [(False, False), (True, True)]
+    assert "unicode 15.0, cap 6) is declared, and found was cap 6, unicode 14.0" in (
+        report.findings[0].summary
+    )
+    assert report.exit == 1
+
+
+def test_wider_than_declared_says_where_and_by_which_cases() -> None:
+    narrow = replace(LEFT_OUT, lanes=("x/*",))
+    report = judge(lanes(), [question(alike(WRONG), predicted=WRONG)], deviations=[narrow])
+    [_, wide] = report.findings
+    assert (report.exit, wide.fails) == (1, True)
+    assert wide.summary.endswith(
+        "wider than declared: 1 case: digits/a; "
+        "normalizer-left-out is declared for tiny on lanes x/*"
+    )
+    assert wide.evidence["wider_than_declared"]["lanes"] == [ARM]
+    # Where nothing of the kind is declared there is nothing to be wider than.
+    crash = Deviation(cause="crash", lanes=("none",), reason="r")
+    report = judge(lanes(), [question(alike(WRONG), predicted=WRONG)], deviations=[crash])
+    assert "wider" not in the_finding(report).summary
+
+
+def test_cases_that_a_declared_hypothesis_does_not_explain_are_named() -> None:
+    """Left out is declared, and one case goes wrong besides, which refutes it as the one cause."""
+    worse: list[Answer] = [[1], [2, 2], [3, 3], [7]]
+    report = judge(lanes(), [question(alike(worse), predicted=WRONG)], deviations=[LEFT_OUT])
+    found = the_finding(report)
+    assert (report.exit, found.cause) == (1, "unexplained")
+    assert "wider than declared: 1 case: digits/b; " in found.summary
+    assert "normalizer-left-out explains 1 of 2 and not these" in found.summary
+    assert found.evidence["wider_than_declared"]["cases"] == ["digits/b"]
+    # Without the declaration nothing of it is said.
+    plain = the_finding(judge(lanes(), [question(alike(worse), predicted=WRONG)]))
+    assert "wider" not in plain.summary
+
+
+A, B = "normalizer-left-out", "nul-ends-text"
+
+
+def both(*, cause: str = f"{A}+{B}") -> Question:
+    return question(alike(WRONG), predicted=WRONG, name=cause)
+
+
+@pytest.mark.parametrize("declared", [[f"{A}+{B}"], [f"{B}+{A}"], [A, B], [B, A]])
+def test_two_causes_at_once_are_declared_together_or_each(declared: list[str]) -> None:
+    deviations = [Deviation(cause=cause, reason=f"for {cause}") for cause in declared]
+    report = judge(lanes(), [both()], deviations=deviations)
+    found = the_finding(report)
+    assert (report.exit, found.declared) == (0, True)
+    assert all(f"for {cause}" in (found.reason or "") for cause in declared)
+
+
+def test_one_of_two_causes_declared_excuses_neither() -> None:
+    report = judge(lanes(), [both()], deviations=[Deviation(cause=A, reason="r")])
+    found = the_finding(report)
+    assert (report.exit, found.declared) == (1, False)
+    assert f"{B} is not declared" in found.summary
+
+
+def test_two_declarations_cover_where_both_do() -> None:
+    deviations = [
+        Deviation(cause=A, reason="r"),
+        Deviation(cause=B, lanes=("x/*",), reason="r"),
+    ]
+    report = judge(lanes(), [both()], deviations=deviations)
+    assert [(one.declared, one.lanes) for one in report.findings] == [
+        (True, (CONTROL, SIGNED, UNSIGNED)),
+        (False, (ARM,)),
+    ]
+
+
+def test_two_causes_declared_together_of_which_one_is_left() -> None:
+    report = judge(lanes(), [both(cause=A)], deviations=[Deviation(cause=f"{A}+{B}", reason="r")])
+    assert report.exit == 1
+    assert [(one.cause, one.absent) for one in report.findings] == [
+        (A, False),
+        (f"{A}+{B}", True),
+    ]
+
+
+def test_two_causes_declared_together_and_both_gone() -> None:
+    asked = question(alike(EXPECTED), predicted=WRONG, name=A)
+    report = judge(lanes(), [asked], deviations=[Deviation(cause=f"{A}+{B}", reason="r")])
+    assert (report.exit, the_finding(report).absent) == (1, True)
 
 
 def test_a_declaration_does_not_excuse_another_cause() -> None:
@@ -595,6 +711,11 @@ def test_what_may_be_declared() -> None:
     assert not declarable("nondeterminism")
     assert not declarable("unexplained")
     assert not declarable("char-signednes")
+    assert declarable("normalizer-left-out+nul-ends-text")
+    assert not declarable("normalizer-left-out+normalizer-left-out")
+    assert not declarable("normalizer-left-out+char-signedness")
+    # A fault is not a way to answer.
+    assert not any(declarable(cause) for cause in SANITIZER_CAUSES)
     assert len(set(DECLARABLE_NAMES)) == len(DECLARABLE_NAMES)
 
 
@@ -602,3 +723,5 @@ def test_declared_hypotheses_of_a_tokenizer() -> None:
     deviations = [LEFT_OUT, Deviation(cause="crash"), replace(LEFT_OUT, tokenizers=("*",))]
     assert declared_for(deviations, "tiny") == ("normalizer-left-out",)
     assert declared_for(deviations[:1], "qwen3") == ()
+    together = [Deviation(cause=f"{B}+{A}")]
+    assert declared_for(together, "tiny") == (f"{B}+{A}", A, B)

@@ -1,0 +1,42 @@
+"""The bank of planted subjects, each through a whole run: what is named is what was planted."""
+
+from collections.abc import Callable
+from functools import cache as remembered
+from pathlib import Path
+
+import pytest
+
+from scripts.confusion import TARGETS, missed
+from tests.bank.bank import Entry, Grade, Result, asked, entries
+
+Ask = Callable[[Entry], Result]
+BANK = entries()
+
+
+def of(*kinds: str) -> list[Entry]:
+    return [entry for entry in BANK if entry.kind in kinds]
+
+
+@pytest.fixture(scope="module")
+def ask(cache: Path) -> Ask:
+    """Put an entry through a run, once whatever the number of tests that look at it."""
+    return remembered(lambda entry: asked(entry, cache))
+
+
+@pytest.mark.parametrize(
+    "entry", of("single", "outside", "healthy", "policy"), ids=lambda e: e.name
+)
+def test_a_subject_is_named_for_what_is_planted_in_it(entry: Entry, ask: Ask) -> None:
+    [target] = [one for one in TARGETS if one.kind == entry.kind]
+    result = ask(entry)
+    assert result.grade in target.well, result
+
+
+@pytest.mark.parametrize("entry", of("pair"), ids=lambda e: e.name)
+def test_of_two_defects_none_is_named_wrongly(entry: Entry, ask: Ask) -> None:
+    result = ask(entry)
+    assert result.grade is not Grade.WRONG, result
+
+
+def test_of_the_pairs_nine_in_ten_are_named_whole(ask: Ask) -> None:
+    assert missed([ask(entry) for entry in of("pair")]) == []
