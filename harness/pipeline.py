@@ -105,6 +105,7 @@ def _done(job: _Run) -> tuple[Report, Rig]:
     evidence = _asked(job, evidence, lanes)
     if job.plan.config.isolate:
         evidence = _steadied(job, evidence, lanes)
+    job.watch.stage("causes", None)
     asked = questions(job.plan, evidence, _candidates(job.plan), job.store)
     for _ in range(_ROUNDS if job.plan.config.isolate else 0):
         extra = _separating(job.plan, asked, lanes)

@@ -25,6 +25,7 @@ _CLINGING = (
     "ที่นี่ ที่ นี่ क्षि क्षिक्षि क्ष بِسْمِ بِ سْ مِ",
     "a\u00a0b a\u00a0 \u00a0b \u00a0\u00a0 a\u3000b \u3000\u3000",
     "a\u2003b a\u2028b !\u0085 !\u00a0 .\u2028",
+    "a\n  b\n  c\n d\n  e\n   f\n  g\n h\n  i\n",
     "! \n !\n !\n\n .\n .\n\n a\n b\n\n x  y   z \n  \n \n\n  \n   \n\n\n",
     "a中b a中 中b 中文a a中文 x日本 日本x カタa aカタ a中 中b カb",
     # Behind another word the apostrophe begins a piece, so these are words of their own lines.

@@ -251,6 +251,30 @@ def comparing(ids: int) -> Row:
     )
 
 
+def attributing(cache: Path, corpus: Path, cases: int) -> list[Row]:
+    """Hold attribution of every real tokenizer against the time that the lanes take with it."""
+    fetch = [str(TOKPARITY), "fetch", "all", "--cache", str(cache)]
+    subprocess.run(fetch, capture_output=True, check=True)
+    script = ROOT / "scripts" / "bench_attribution.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(corpus), str(cache)],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    measured = json.loads(done.stdout)
+    lanes = measured.pop("lanes")
+    return [
+        Row(
+            f"attribution of {cases:,} cases × all tokenizers, {name.replace('_', ' ')}",
+            f"{one['seconds'] / lanes:.3f} × ({one['seconds']:.1f} s / {lanes:.1f} s)",
+            "1 ×",
+            f"over the time the lanes took; named for {one['explained']} of 16 questions",
+        )
+        for name, one in measured.items()
+    ]
+
+
 @contextmanager
 def workshop() -> Iterator[Path]:
     """Yield a directory of our own; its cache starts with what this machine has built before."""
@@ -277,6 +301,8 @@ def measure(cases: int, rounds: int, say: Callable[[str], None]) -> Iterator[Row
         yield overhead(cache, prompts, rounds, scratch, what)
         say("twice the cases")
         yield from doubling(cache, whole, half, rounds)
+        say("attribution")
+        yield from attributing(cache, whole, cases)
         say("one edit")
         yield one_edit(cache, scratch)
 

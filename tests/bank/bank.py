@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from harness.config import Overrides, resolve
+from harness.outcomes import Operation
 from harness.pipeline import run
 from harness.report.model import Finding, Report
 from harness.subject import Subject
@@ -23,7 +24,8 @@ HERE = Path(__file__).resolve().parent
 PROBE = HERE / "probe.py"
 CORPUS = HERE / "corpus.jsonl"
 TOKENIZERS = HERE / "tokenizers"
-KINDS = ("single", "pair", "outside", "healthy", "policy")
+BOTH: tuple[Operation, ...] = ("encode", "encode_special")
+KINDS = ("single", "pair", "triple", "outside", "healthy", "policy")
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Entry:
 
     ``causes`` are the names that a run should find, all of them together; none for a healthy
     subject and for a defect that no list has. ``parameters`` must stand in the evidence, and
-    ``policy`` is what should be said of bytes that are not UTF-8.
+    ``policy`` is what should be said of bytes that are not UTF-8. ``operations`` are those asked.
     """
 
     kind: str
@@ -41,6 +43,7 @@ class Entry:
     causes: frozenset[str] = frozenset()
     parameters: Mapping[str, str | int] = field(default_factory=dict, hash=False)
     policy: str | None = None
+    operations: tuple[Operation, ...] = BOTH
 
     @property
     def planted(self) -> str:
@@ -88,9 +91,11 @@ def _entries(kind: str, line: Mapping[str, Any]) -> list[Entry]:
             kind,
             tuple(plants),
             tokenizer,
-            names if kind in {"single", "pair"} else frozenset(line.get("causes", ())),
+            names if kind in {"single", "pair", "triple"} else frozenset(line.get("causes", ())),
             line.get("parameters", {}),
             line.get("policy"),
+            # Whatever explains nothing is the longest search; once is enough where both are alike.
+            tuple(line.get("operations", BOTH[:1] if kind == "outside" else BOTH)),
         )
         for tokenizer in line["where"]
     ]
@@ -107,7 +112,7 @@ def asked(entry: Entry, cache: Path) -> Result:
             subject=Subject(name="bank", command=(sys.executable, str(PROBE)), args=words),
             tokenizers=(str(own) if own.is_file() else entry.tokenizer,),
             corpora=(*config.corpora, str(CORPUS)),
-            operations=("encode", "encode_special"),
+            operations=entry.operations,
         )
     )
     return graded(entry, report)

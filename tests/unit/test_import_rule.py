@@ -65,6 +65,7 @@ RANKS = {
         "requests",
         "runners",
         "scratch",
+        "served",
         "sanitize",
         "session",
         "stages",

@@ -87,12 +87,3 @@ def _(subject: Subject, value: str) -> None:
     if "merges" not in subject.model:
         raise NotHere("no merges")
     del subject.model["merges"][int(value)]
-
-
-@defect("merges-in-other-order")
-def _(subject: Subject, value: str) -> None:
-    """Turn the order of the first merges around."""
-    if "merges" not in subject.model:
-        raise NotHere("no merges")
-    count = int(value)
-    subject.model["merges"][:count] = subject.model["merges"][:count][::-1]

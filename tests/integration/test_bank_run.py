@@ -32,11 +32,11 @@ def test_a_subject_is_named_for_what_is_planted_in_it(entry: Entry, ask: Ask) ->
     assert result.grade in target.well, result
 
 
-@pytest.mark.parametrize("entry", of("pair"), ids=lambda e: e.name)
-def test_of_two_defects_none_is_named_wrongly(entry: Entry, ask: Ask) -> None:
+@pytest.mark.parametrize("entry", of("pair", "triple"), ids=lambda e: e.name)
+def test_of_several_defects_none_is_named_wrongly(entry: Entry, ask: Ask) -> None:
     result = ask(entry)
     assert result.grade is not Grade.WRONG, result
 
 
-def test_of_the_pairs_nine_in_ten_are_named_whole(ask: Ask) -> None:
-    assert missed([ask(entry) for entry in of("pair")]) == []
+def test_nine_in_ten_are_named_whole(ask: Ask) -> None:
+    assert missed([ask(entry) for entry in of("pair", "triple")]) == []

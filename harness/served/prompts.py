@@ -1,0 +1,245 @@
+"""Prompt files: texts of a known length, with ``_meta`` that says which, checked before use.
+
+JSON Lines with ``{"_meta": {…}}`` as the first line and a prompt a line; or JSON, a list of the
+same or ``{"_meta": {…}, "prompts": […]}``. A prompt is a text, or an object with ``prompt`` or
+``text`` and maybe an ``id``. ``_meta`` names ``target``, ``tolerance``, ``count``, ``boundary`` and
+``minimum``, each if it likes.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from harness.errors import UsageError
+from harness.served.benchfiles.documents import Document, fitted, load
+from harness.served.target import Boundary
+from harness.validated import Strict, did_you_mean
+
+_WHAT = 'a prompt file: {"_meta": {"target": 512, …}}, then {"prompt": "…"} a line'
+_KNOWN = ["target", "tolerance", "count", "boundary", "minimum"]
+_TEXT_KEYS = ("prompt", "text")
+
+
+class Meta(Strict):
+    """What a prompt file says of itself, lengths in tokens. Other keys pass, misspelt do not."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    target: int | None = Field(default=None, ge=1, le=10**9)
+    tolerance: int = Field(default=0, ge=0, le=10**9)
+    count: int | None = Field(default=None, ge=1)
+    boundary: Boundary | None = None
+    minimum: int | None = Field(default=None, ge=0)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One prompt; ``id`` is its own, or its number from 1."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class PromptFile:
+    """A prompt file as read; ``sha256`` is of its bytes."""
+
+    path: Path
+    sha256: str
+    meta: Meta
+    prompts: tuple[Prompt, ...]
+
+
+@dataclass(frozen=True)
+class Band:
+    """Lengths from ``low`` to ``high``, both included, on one side of the chat template."""
+
+    low: int
+    high: int
+    boundary: Boundary
+
+    def __str__(self) -> str:
+        """Return the band in words: ``512 ± 8 raw``."""
+        middle, half = (self.low + self.high) // 2, (self.high - self.low) // 2
+        return f"{middle:,} ± {half:,} {self.boundary}" if half else f"{middle:,} {self.boundary}"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of a prompt file's checks.
+
+    ``counts`` are tokens a prompt; ``twins`` the rows that repeat an earlier prompt; ``outside``
+    the rows out of ``band``; ``unstable`` the rows whose ids, decoded and encoded again, are other
+    ids; ``violations`` what fails, in words.
+    """
+
+    file: PromptFile
+    counts: tuple[int, ...]
+    band: Band | None
+    twins: tuple[int, ...]
+    outside: tuple[int, ...]
+    unstable: tuple[int, ...]
+    violations: tuple[str, ...]
+
+    @property
+    def margins(self) -> tuple[int, int] | None:
+        """The least distance to the lower and to the upper edge of the band, negative outside."""
+        if self.band is None:
+            return None
+        return min(self.counts) - self.band.low, self.band.high - max(self.counts)
+
+
+def read_prompts(path: Path) -> PromptFile:
+    """Return a prompt file.
+
+    Raises :class:`UsageError`: what :func:`harness.served.benchfiles.documents.load` refuses; no
+    prompt; a prompt that is no text, has a lone surrogate, or is a list of messages, which needs a
+    chat template; ``_meta`` with a wrong type or a misspelt key, or not at the start.
+    """
+    content = load(path, _WHAT)
+    meta, rows = _split(content.documents)
+    prompts = tuple(_prompt(one, number) for number, one in enumerate(rows, start=1))
+    if not prompts:
+        raise UsageError("holds no prompt", where=str(path), expected=_WHAT)
+    return PromptFile(path, content.sha256, meta, prompts)
+
+
+def _split(documents: Sequence[Document]) -> tuple[Meta, list[Document]]:
+    first = documents[0]
+    if len(documents) == 1 and isinstance(first.value, list):
+        rows = [
+            Document(one, f"{first.place}: {number}")
+            for number, one in enumerate(first.value, start=1)
+        ]
+    elif isinstance(first.value, Mapping) and isinstance(first.value.get("prompts"), list):
+        rows = [Document({"_meta": first.value.get("_meta", {})}, first.place)]
+        rows += [
+            Document(one, f"{first.place}: prompts.{number}")
+            for number, one in enumerate(first.value["prompts"])
+        ]
+        rows += documents[1:]
+    else:
+        rows = list(documents)
+    if rows and isinstance(rows[0].value, Mapping) and "_meta" in rows[0].value:
+        return _meta(rows[0]), rows[1:]
+    return Meta(), rows
+
+
+def _meta(document: Document) -> Meta:
+    where = f"{document.place}: _meta"
+    meta = fitted(document.value["_meta"], Meta, where)
+    for key in meta.model_extra or {}:
+        close = did_you_mean(key, _KNOWN)
+        if close is not None:
+            raise UsageError(
+                f"unknown key '{key[:60]}'",
+                where=where,
+                expected=", ".join(_KNOWN),
+                remedy=f"did you mean '{close}'?",
+            )
+    return meta
+
+
+def _prompt(document: Document, number: int) -> Prompt:
+    value: Any = document.value
+    name = str(number)
+    if isinstance(value, Mapping):
+        if "_meta" in value:
+            raise UsageError("has _meta after the start", where=document.place, expected=_WHAT)
+        if "messages" in value:
+            raise UsageError(
+                "is a list of messages, whose length needs the chat template",
+                where=document.place,
+                remedy="give the rendered text as the prompt",
+            )
+        given = value.get("id")
+        name = name if given is None else str(given)[:200]
+        value = next((value[key] for key in _TEXT_KEYS if key in value), None)
+    if not isinstance(value, str):
+        raise UsageError("is no prompt", where=document.place, expected=_WHAT)
+    surrogate = next((one for one in value if "\ud800" <= one <= "\udfff"), None)
+    if surrogate is not None:
+        raise UsageError(
+            f"has the lone surrogate U+{ord(surrogate):04X}, which no UTF-8 can carry",
+            where=document.place,
+        )
+    return Prompt(name, value)
+
+
+def check(
+    file: PromptFile,
+    counts: Sequence[int],
+    stable: Sequence[bool],
+    *,
+    band: Band | None,
+) -> Checked:
+    """Return what holds of a prompt file. Pure.
+
+    ``counts`` are the prompts' tokens at the band's boundary; ``stable`` says of each whether its
+    ids survive decoding and encoding again.
+    """
+    seen: dict[str, int] = {}
+    twins = []
+    for row, prompt in enumerate(file.prompts):
+        if seen.setdefault(prompt.text, row) != row:
+            twins.append(row)
+    outside = [
+        row
+        for row, count in enumerate(counts)
+        if band is not None and not band.low <= count <= band.high
+    ]
+    unstable = [row for row, one in enumerate(stable) if not one]
+    found = Checked(
+        file=file,
+        counts=tuple(counts),
+        band=band,
+        twins=tuple(twins),
+        outside=tuple(outside),
+        unstable=tuple(unstable),
+        violations=(),
+    )
+    return Checked(
+        file, found.counts, band, found.twins, found.outside, found.unstable, _violations(found)
+    )
+
+
+def _violations(found: Checked) -> tuple[str, ...]:
+    meta, counts, prompts = found.file.meta, found.counts, found.file.prompts
+    words = []
+    if meta.count is not None and meta.count != len(prompts):
+        words.append(f"_meta.count is {meta.count:,} and there are {len(prompts):,} prompts")
+    if found.twins:
+        most, times = Counter(prompt.text for prompt in prompts).most_common(1)[0]
+        first = next(prompt.id for prompt in prompts if prompt.text == most)
+        words.append(
+            f"{len(found.twins):,} prompts repeat an earlier one (prompt {first} stands {times} "
+            "times)"
+        )
+    least = max(1, meta.minimum or 0)
+    under = [row for row, count in enumerate(counts) if count < least]
+    if under:
+        words.append(
+            f"{len(under):,} prompts are shorter than {least:,} tokens (prompt "
+            f"{prompts[under[0]].id}: {counts[under[0]]:,})"
+        )
+    if found.outside and found.band is not None:
+        row = max(found.outside, key=lambda one: _beyond(counts[one], found.band))
+        words.append(
+            f"{len(found.outside):,} prompts are out of the band {found.band} (prompt "
+            f"{prompts[row].id}: {counts[row]:,})"
+        )
+    if found.unstable:
+        words.append(
+            f"{len(found.unstable):,} prompts give other ids once they are decoded and encoded "
+            f"again (prompt {prompts[found.unstable[0]].id}), so a client that sends ids and one "
+            "that sends text send different prompts"
+        )
+    return tuple(words)
+
+
+def _beyond(count: int, band: Band | None) -> int:
+    return 0 if band is None else max(band.low - count, count - band.high)
