@@ -1,6 +1,7 @@
-"""A probe that answers as the oracle does, and misbehaves in every lane but the first it runs in.
+"""A probe that answers as the oracle does, and misbehaves in every lane but the first of three.
 
-``awkward_probe.py MODE DIRECTORY TOKENIZER``; the lanes that ran are remembered in DIRECTORY.
+``awkward_probe.py MODE DIRECTORY TOKENIZER``; the lanes that ran are remembered in DIRECTORY. When
+lanes are asked again, they are in the same order, each in a directory of its own again.
 """
 
 import json
@@ -19,7 +20,7 @@ lanes = remembered.read_text().split("\n") if remembered.exists() else []
 if here not in lanes:
     lanes.append(here)
     remembered.write_text("\n".join(lanes))
-bad = mode if lanes.index(here) > 0 else "healthy"
+bad = mode if lanes.index(here) % 3 else "healthy"
 arch = {"arm64": "aarch64"}.get(platform.machine(), platform.machine())
 
 
