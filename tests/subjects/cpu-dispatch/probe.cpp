@@ -25,7 +25,6 @@ std::string_view by_blocks(std::string_view text) {
 
 int main(int argc, char** argv) {
   const bool wide = new_processor();
-  return bytes::serve(argc, argv, "cpu-dispatch", [=](std::string_view text) {
-    return wide ? by_blocks(text) : text;
-  });
+  return bytes::serve(argc, argv, "cpu-dispatch",
+                      [=](std::string_view text) { return wide ? by_blocks(text) : text; });
 }
