@@ -229,6 +229,10 @@ def _deviation(model: DeviationModel, where: str) -> Deviation:
         )
     key = "cause" if model.cause is not None else "hypothesis"
     [cause] = given
+    if not model.reason.strip():
+        raise UsageError(
+            "is empty", where=f"{where}.reason", expected="why this divergence is accepted"
+        )
     if not declarable(cause):
         close = get_close_matches(cause, DECLARABLE_NAMES, n=1)
         raise UsageError(

@@ -112,7 +112,8 @@ class _Work:
         except KeyboardInterrupt:
             raise Interrupted(self._result(None, "interrupted", notes)) from None
         except (InstrumentInvalid, LaneUnavailable) as error:
-            return self._result(None, f"a probe is lost: {error}", notes)
+            words = "; ".join(line.strip() for line in str(error).splitlines())
+            return self._result(None, f"a probe is lost: {words}", notes)
         stopped = None if shrunk.minimal else f"the budget of {budget} questions is spent"
         if not confirmed:
             stopped = "new probes do not show it: answers depend on what was asked before"

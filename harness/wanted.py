@@ -46,7 +46,7 @@ class Wanted:
             if self.case not in plan.case_ids:
                 close = get_close_matches(self.case, plan.case_ids, n=1)
                 raise UsageError(
-                    f"there is no case '{self.case}', and no such file",
+                    f"there is no case '{self.case}', and no ordinary file of that name",
                     expected=f"did you mean '{close[0]}'?" if close else "CORPUS/ID, or a file",
                 )
             return plan

@@ -98,7 +98,8 @@ def _cost(milliseconds: float | None, rate: str | None) -> Range | None:
         found = float(low), float(high or low)
     except ValueError:
         found = math.nan, math.nan
-    if not 0 < found[0] <= found[1] < math.inf:
+    # Of a rate near nothing the cost of one token is beyond every number.
+    if not 1e-6 <= found[0] <= found[1] < math.inf:
         raise UsageError(
             f"--prefill-rate {rate} is no rate",
             expected="LOW:HIGH in tokens a second, as in 1300:1800",

@@ -19,11 +19,12 @@ from harness.cli.options import (
 from harness.cli.progress import watching
 from harness.cli.streams import complain, print_out
 from harness.config import Config
+from harness.errors import StorageError
 from harness.pipeline import run
 from harness.places import writable
 from harness.report import json, markdown, text
 from harness.report.model import Report
-from harness.repro import write_reproducers
+from harness.repro import claimed, write_reproducers
 
 
 @click.command(name="run")
@@ -91,19 +92,27 @@ def command(
         writable(settings.out, "report directory", "name another directory with --out DIR")
     place = settings.out / "repro" if repro is None and settings.out is not None else repro
     if place is not None:
-        place = place.absolute()
-        writable(place, "directory of reproducers", "name another directory with --repro DIR")
+        place = claimed(place.absolute())
     with watching(quiet=quiet) as watch:
         report = run(settings, watch, reducing=reducing)
-    # The files first: they must not depend on whether anybody reads what is printed.
-    _write(report, settings)
-    if place is not None:
-        write_reproducers(report, settings, place)
+    try:
+        # The files first: they must not depend on whether anybody reads what is printed.
+        _write(report, settings)
+        if place is not None:
+            write_reproducers(report, settings, place)
+    except StorageError:
+        # Nor may what was found be lost with a file that cannot be written.
+        _show(report, as_json=as_json)
+        raise
+    _show(report, as_json=as_json)
+    return report.exit
+
+
+def _show(report: Report, *, as_json: bool) -> None:
     shown = text.render(report)
     print_out(json.dumps(report) if as_json else shown)
     if as_json:
         complain(shown)
-    return report.exit
 
 
 def _write(report: Report, settings: Config) -> None:

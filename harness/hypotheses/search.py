@@ -255,6 +255,8 @@ class Search:
         note = None
         if not min(needed):
             note = "one of its changes alone explains every mismatching case"
+        elif self._alike(mismatching):
+            note = "every mismatching case has the same outcome, to which many changes lead at once"
         elif len(mismatching) < 2 * len(parts):
             note = (
                 f"it fits every case, but {len(mismatching)} mismatching cases are too few to name "
@@ -267,6 +269,11 @@ class Search:
             needed=tuple(needed),
             thin=full.thin or min(needed) == 1,
         )
+
+    def _alike(self, rows: Sequence[int]) -> bool:
+        """Whether several cases came out alike: of a subject that answers nothing, all do."""
+        observed = self.trial.seen.observed
+        return len(rows) > 1 and len({observed.answer(row).tobytes() for row in rows}) == 1
 
     def _around(self, closest: Sequence[Tried]) -> list[Tried]:
         """Return the pairs that explain most of the sample."""

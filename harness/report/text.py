@@ -69,7 +69,9 @@ def _finding(finding: Finding, report: Report) -> list[str]:
     command = told.again(finding, report)
     if command is not None:
         lines.append(f"    {'again:':9} {command}")
-    lines.append(f"    {'means:':9} docs/attribution.md#{terminal(finding.cause or '')}")
+    # Changes that were made together have a heading each.
+    parts = terminal(finding.cause or "").split("+")
+    lines.append(f"    {'means:':9} {', '.join(f'docs/attribution.md#{part}' for part in parts)}")
     return lines
 
 

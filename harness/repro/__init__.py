@@ -5,6 +5,6 @@
 together and ``write`` is the only one that writes.
 """
 
-from harness.repro.write import write_reproducers
+from harness.repro.write import claimed, write_reproducers
 
-__all__ = ["write_reproducers"]
+__all__ = ["claimed", "write_reproducers"]

@@ -13,6 +13,8 @@ from harness.repro.script import by_hand, debugger, one_line
 from harness.repro.value import ASKED, EXPECTED, INPUT, OBSERVED, TOKENIZER, Reproducer, Side
 from harness.toolchain import install_line
 
+# How the page above all reproducers starts, and is known again.
+HEADING = "# Reproducers"
 # Carried files beyond these are counted, not listed.
 _FILES = 40
 
@@ -57,7 +59,7 @@ def index(entries: Sequence[Entry]) -> str:
         )
         for entry in entries
     ]
-    parts = ["# Reproducers", ""]
+    parts = [HEADING, ""]
     if rows:
         headers = ["finding", "cause", "tokenizer", "operations", "reproducer"]
         parts.append(tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True))

@@ -1,19 +1,47 @@
 """Directories of reproducers, each written as a whole, and the page above them."""
 
+import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from harness.atomic import directory, storage, write_atomically
 from harness.config import Config
 from harness.errors import StorageError, TokparityError
+from harness.files import read_ordinary
+from harness.places import writable
 from harness.plan import plan_run
 from harness.report.model import Report
 from harness.repro.gather import Source, reproducer
-from harness.repro.page import Entry, index, page
+from harness.repro.page import HEADING, Entry, index, page
 from harness.repro.script import script
 from harness.repro.value import ASKED, EXPECTED, INPUT, OBSERVED, Reproducer, Unmade
+
+_REMEDY = "name another directory with --repro DIR"
+
+
+def claimed(place: Path) -> Path:
+    """Return ``place`` as a directory for reproducers; raises :class:`StorageError`.
+
+    A page that lies there and is none of ours, such as a project's own, is not to be lost.
+    """
+    writable(place, "directory of reproducers", _REMEDY)
+    readme = place / "README.md"
+    if not os.path.lexists(readme):
+        return place
+    try:
+        own = read_ordinary(readme).startswith(_encoded(HEADING))
+    except OSError:
+        own = False
+    if not own:
+        raise StorageError(
+            "is no index of reproducers, and would be replaced by one",
+            where=str(readme),
+            remedy=_REMEDY,
+        )
+    return place
 
 
 def write_reproducers(report: Report, config: Config, place: Path) -> Path:
@@ -27,7 +55,7 @@ def write_reproducers(report: Report, config: Config, place: Path) -> Path:
     source = Source(plan_run(replace(config, cases=_cases(report))))
     for found in report.findings:
         try:
-            _write(place / found.id, reproducer(source, found), report)
+            put(place / found.id, _files(reproducer(source, found), report))
             entries.append(Entry(finding=found))
         except Unmade as none:
             entries.append(Entry(finding=found, why_not=str(none)))
@@ -44,19 +72,21 @@ def _cases(report: Report) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.first.case for one in report.findings if one.first is not None))
 
 
-def _write(place: Path, one: Reproducer, report: Report) -> None:
-    """Write a reproducer beside its place, and put it there as a whole."""
+def put(place: Path, files: Mapping[str, bytes]) -> None:
+    """Write a reproducer's files beside its place, and put them there as a whole."""
     with storage(place):
         fresh = Path(tempfile.mkdtemp(prefix=f".partial-{place.name}-", dir=place.parent))
         try:
-            for name, data in _files(one, report).items():
+            for name, data in files.items():
                 mode = 0o755 if name == "run.sh" else 0o644
                 write_atomically(fresh / name, data, mode=mode)
             fresh.chmod(0o755)
             old = fresh.with_name(f"{fresh.name}-old")
-            if place.exists():
+            if os.path.lexists(place):
                 place.rename(old)
             fresh.rename(place)
+            if old.is_symlink() or old.is_file():
+                old.unlink()
             shutil.rmtree(old, ignore_errors=True)
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)

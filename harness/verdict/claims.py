@@ -166,8 +166,10 @@ def _attributed(question: Question, attribution: Attribution, where: Mask) -> Cl
         )
     if proof.thin:
         evidence["thin"] = True
-    if ties:
-        evidence["ties"] = [one.hypothesis.label for one in ties]
+    # One change under several byte policies is told once.
+    labels = dict.fromkeys(one.hypothesis.label for one in ties)
+    if others := [label for label in labels if label != proof.hypothesis.label]:
+        evidence["ties"] = others
     evidence["tried"] = tried(attribution)
     evidence["refuted"] = refuted(question, attribution)
     return Claim(

@@ -256,7 +256,7 @@ def test_a_hang_has_few_questions_with_less_time(tokparity: Command, tmp_path: P
     [
         (["smoke/word"], "does not diverge: bundled, encode: the oracle's"),
         (["smoke/wor"], "did you mean 'smoke/word'?"),
-        (["nowhere/at-all"], "there is no case 'nowhere/at-all', and no such file"),
+        (["nowhere/at-all"], "there is no case 'nowhere/at-all', and no ordinary file"),
         ([], "needs exactly one case"),
         (["smoke/word", "--text", "a", "x.yaml"], "needs exactly one case"),
         (["--hex", "4"], "--hex is not pairs of hexadecimal digits"),
@@ -313,6 +313,7 @@ def test_a_probe_that_does_not_come_up_again_leaves_what_was_found(
     assert done.code == 3, done.err
     found = json.loads(done.out)
     assert "a probe is lost" in found["stopped"]
+    assert "\n" not in found["stopped"]
     assert not found["minimal"]
     assert "\u2603" in found["text"]
     assert len(found["text"]) < 60

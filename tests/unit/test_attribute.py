@@ -173,6 +173,14 @@ def test_a_defect_outside_the_list_stays_unexplained_with_what_was_refuted() -> 
     assert all(not one.accepted and one.tried for one in found.tested)
 
 
+def test_of_a_subject_that_answers_nothing_no_pair_is_named() -> None:
+    cases = [b"hello", b"two words", b"a third case", b"12345", b"five", b"and six"]
+    found = attributed([[] for _ in cases], cases)
+    assert names(found) == []
+    told = [one.note for one in found.tested if one.note]
+    assert any("the same outcome" in note for note in told)
+
+
 def test_the_refuted_are_one_a_name_the_closest() -> None:
     answers = subject(planted("marks-capped", cap=6, broken="after-mark", counted="raw"))
     answers[0] = [*answers[0], 1]

@@ -191,6 +191,7 @@ def test_a_prompt_file_alone(typed: Typed, tmp_path: Path) -> None:
         (["FILE", "--prefill-rate", "2:1"], "is no rate"),
         (["FILE", "--prefill-rate", "0:1"], "is no rate"),
         (["FILE", "--prefill-rate", "fast"], "is no rate"),
+        (["FILE", "--prefill-rate", "1e-320"], "is no rate"),
         (["FILE", "--tokenizer", "qwen33"], "no tokenizer that has a name here"),
         (["FILE", "--expect", "0"], "0 is not in the range"),
         (["nowhere.json"], "cannot be read: No such file"),

@@ -119,6 +119,7 @@ def test_our_adapter_is_a_main(tmp_path: Path) -> None:
         ("deviations: [{cause: crash, hypothesis: crash, reason: r}]\n", "names two causes"),
         ("deviations: [{hypothesis: crsh, reason: r}]\n", "deviations[0].hypothesis"),
         ("deviations: [{cause: crash+hang, reason: r}]\n", "no cause"),
+        ("deviations: [{cause: crash, reason: ' '}]\n", "reason: is empty"),
         ("deviations: [{cause: memory-error, reason: r}]\n", "no cause"),
         ("deviations: [{cause: marks-capped, parameters: {cap: 1.5}, reason: r}]\n", "cap"),
         ("toolchains: [./gone]\n", "gone"),

@@ -170,6 +170,13 @@ def test_hostile_text_acts_on_no_terminal(word: str) -> None:
     assert shown.count("again:") == plain.count("again:") == 2
 
 
+def test_changes_made_together_point_to_a_heading_each() -> None:
+    found = report()
+    both = replace(found.findings[0], cause="nul-ends-text+lowercase-added")
+    shown = text.render(replace(found, findings=(both,)))
+    assert "docs/attribution.md#nul-ends-text, docs/attribution.md#lowercase-added\n" in shown
+
+
 @pytest.mark.parametrize("word", HOSTILE)
 def test_hostile_text_is_no_markup(word: str) -> None:
     shown = markdown.render(report(word))

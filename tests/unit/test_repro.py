@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
+from harness.errors import StorageError
 from harness.report.model import Finding, First, Report
+from harness.repro import claimed
 from harness.repro.layout import dependencies, layout, normal, search_directories
 from harness.repro.page import Entry, index, page
 from harness.repro.script import by_hand, debugger, folded, script
 from harness.repro.value import Reproducer, Side
+from harness.repro.write import put
 from tests.unit.test_report import HOSTILE
 
 LANE = "x86_64-linux-gnu/default/native"
@@ -274,3 +277,38 @@ def test_the_page_says_what_it_takes_and_what_is_missing() -> None:
 
 def test_normal_paths_have_no_dots() -> None:
     assert normal(Path("/a/./b/../c")) == Path("/a/c")
+
+
+def test_a_page_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
+    assert claimed(tmp_path / "new") == tmp_path / "new"
+    readme = tmp_path / "README.md"
+    readme.write_text(index([]))
+    assert claimed(tmp_path) == tmp_path
+    readme.write_text("# My project\n")
+    with pytest.raises(StorageError, match="would be replaced"):
+        claimed(tmp_path)
+    assert readme.read_text() == "# My project\n"
+    readme.unlink()
+    readme.mkdir()
+    with pytest.raises(StorageError, match="would be replaced"):
+        claimed(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["directory", "file", "link", "broken link"])
+def test_what_stood_in_a_reproducers_place_is_replaced_as_a_whole(
+    tmp_path: Path, kind: str
+) -> None:
+    place, other = tmp_path / "repro" / "0123abcd", tmp_path / "other"
+    place.parent.mkdir()
+    other.mkdir()
+    (other / "kept").touch()
+    if kind == "directory":
+        (place / "old").mkdir(parents=True)
+    elif kind == "file":
+        place.touch()
+    else:
+        place.symlink_to(other if kind == "link" else tmp_path / "nowhere")
+    put(place, {"run.sh": b"new"})
+    assert [one.name for one in place.parent.iterdir()] == ["0123abcd"]
+    assert [one.name for one in place.iterdir()] == ["run.sh"]
+    assert (other / "kept").exists()

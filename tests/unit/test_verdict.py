@@ -176,6 +176,12 @@ def test_a_proven_cause() -> None:
     assert found.evidence["ties"] == ["normalizer-nfd"]
 
 
+def test_a_tie_with_itself_is_no_tie() -> None:
+    again = ["normalizer-left-out", "normalizer-nfd", "normalizer-nfd"]
+    [found] = judge(lanes(), [question(alike(WRONG), predicted=WRONG, ties=again)]).findings
+    assert found.evidence["ties"] == ["normalizer-nfd"]
+
+
 LEFT_OUT = Deviation(cause="normalizer-left-out", tokenizers=("tiny",), reason="by design")
 WRONG: list[Answer] = [[1], [2, 2], [3, 3], [4, 4, 4]]
 
