@@ -4,7 +4,7 @@ A trait is *computed* (a rule over the bytes decides it, and a corpus line that 
 is an error), *declared* (an intention that no rule sees, such as ``metaspace``), or a user's own,
 whose name begins with ``x-``. ``corpora/traits.yaml`` explains each.
 
-The rules rest on ``harness.unicode_pins`` and never on the age of this Python's ``unicodedata``, so
+The rules rest on pinned Unicode data and never on the age of this Python's ``unicodedata``, so
 a trait that holds on one machine holds on every other.
 """
 
@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from harness import unicode_pins
+from harness.unicode_versions import brought_by
 
 LONG = 4096
 OWN_PREFIX = "x-"
@@ -70,10 +71,7 @@ _SETS: Mapping[str, Container[str]] = {
     "digits": CodePoints(unicode_pins.NUMBERS),
     "punctuation": CodePoints(unicode_pins.PUNCTUATION),
     "normalizer-age": CodePoints(unicode_pins.NORMALIZER_NEW),
-    **{
-        f"unicode-{major}": CodePoints(getattr(unicode_pins, f"UNICODE_{major}"))
-        for major in range(10, 17)
-    },
+    **{f"unicode-{major}": CodePoints(brought_by(major)) for major in range(10, 17)},
 }
 
 _CHARACTER_RULES: Mapping[str, Container[str]] = {

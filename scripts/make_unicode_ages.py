@@ -8,16 +8,19 @@ maintainer's script: a run reads the written file only, so that a named version 
 Unicode version of the Python that names it.
 """
 
-import argparse
-import os
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import unicodedataplus as ucd
 
-TARGET = Path(__file__).resolve().parent.parent / "harness" / "unicode_ages.py"
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts.generated import checking, ranges, settle  # noqa: E402
+
+TARGET = ROOT / "harness" / "unicode_ages.py"
 UNICODE = "16.0.0"
 VERSIONS = ("10.0", "11.0", "12.0", "12.1", "13.0", "14.0", "15.0", "15.1", "16.0")
 HEADER = '''"""Characters by the version of Unicode that brought them.
@@ -32,42 +35,27 @@ NEWER: Mapping[str, str] = {
 '''
 
 
-def ranges(version: str) -> Iterator[str]:
-    """Yield the inclusive ranges of the code points that ``version`` was first to assign."""
-    first: int | None = None
-    for code in range(0x110001):
-        inside = code < 0x110000 and ucd.age(chr(code)) == version
-        if inside and first is None:
-            first = code
-        elif not inside and first is not None:
-            yield f"{first:X}" if first == code - 1 else f"{first:X}-{code - 1:X}"
-            first = None
+def brought_by(version: str) -> Callable[[str], bool]:
+    """Return what tells the characters that ``version`` was first to assign."""
+    return lambda char: bool(ucd.age(char) == version)
 
 
 def module() -> str:
     parts = [HEADER]
     for version in VERSIONS:
-        body = textwrap.fill(" ".join(ranges(version)), 98, break_on_hyphens=False)
+        own = " ".join(ranges(brought_by(version)))
+        body = textwrap.fill(own, 98, break_on_hyphens=False)
         parts.append(f'    "{version}": """\n{body}\n""",\n')
     return "".join([*parts, "}\n"])
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--check", action="store_true", help="compare only, write nothing")
-    options = parser.parse_args(arguments)
+    check = checking(arguments, __doc__)
     if ucd.unidata_version != UNICODE:
         print(f"unicodedataplus has Unicode {ucd.unidata_version}, not {UNICODE}", file=sys.stderr)
         return 2
-    text = module()
-    if options.check:
-        same = TARGET.is_file() and TARGET.read_text("utf-8") == text
-        print(f"{TARGET.name}: {'as generated' if same else 'differs'}")
-        return 0 if same else 1
-    half = TARGET.with_name(f".{TARGET.name}.{os.getpid()}")
-    half.write_text(text, "utf-8")
-    half.replace(TARGET)
-    return 0
+    data = module().encode()
+    return settle(TARGET, data, check=check, name=TARGET.name, same="as generated")
 
 
 if __name__ == "__main__":

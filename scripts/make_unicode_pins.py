@@ -8,16 +8,19 @@ maintainer's script: a run reads the written file only, so that a trait never de
 version of the Python that verifies it.
 """
 
-import argparse
-import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import unicodedataplus as ucd
 
-TARGET = Path(__file__).resolve().parent.parent / "harness" / "unicode_pins.py"
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts.generated import checking, ranges, settle  # noqa: E402
+
+TARGET = ROOT / "harness" / "unicode_pins.py"
 UNICODE = "16.0.0"
 NORMALIZER = (9, 0)
 HEADER = '''"""Code point sets pinned to a Unicode version; written by scripts/make_unicode_pins.py.
@@ -33,18 +36,6 @@ def age(char: str) -> tuple[int, int]:
     """Return the version that first assigned ``char``; (99, 0) where none has."""
     major, _, minor = ucd.age(char).partition(".")
     return (int(major), int(minor)) if major.isdigit() else (99, 0)
-
-
-def ranges(holds: Callable[[str], bool]) -> Iterator[str]:
-    """Yield the inclusive ranges of code points for which ``holds``, surrogates left out."""
-    first: int | None = None
-    for code in range(0x110001):
-        inside = code < 0x110000 and not 0xD800 <= code < 0xE000 and holds(chr(code))
-        if inside and first is None:
-            first = code
-        elif not inside and first is not None:
-            yield f"{first:X}" if first == code - 1 else f"{first:X}-{code - 1:X}"
-            first = None
 
 
 def new_to_the_normalizer() -> frozenset[str]:
@@ -67,8 +58,6 @@ def module() -> str:
         "NORMALIZER_KNOWS": lambda c: age(c) <= NORMALIZER,
         "NORMALIZER_NEW": new_to_the_normalizer().__contains__,
     }
-    for major in range(10, 17):
-        sets[f"UNICODE_{major}"] = lambda c, major=major: age(c)[0] == major  # type: ignore[misc]
     parts = [HEADER]
     for name, holds in sets.items():
         body = textwrap.fill(" ".join(ranges(holds)), 98, break_on_hyphens=False)
@@ -77,21 +66,12 @@ def module() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--check", action="store_true", help="compare only, write nothing")
-    options = parser.parse_args(arguments)
+    check = checking(arguments, __doc__)
     if ucd.unidata_version != UNICODE:
         print(f"unicodedataplus has Unicode {ucd.unidata_version}, not {UNICODE}", file=sys.stderr)
         return 2
-    text = module()
-    if options.check:
-        same = TARGET.is_file() and TARGET.read_text("utf-8") == text
-        print(f"{TARGET.name}: {'as generated' if same else 'differs'}")
-        return 0 if same else 1
-    half = TARGET.with_name(f".{TARGET.name}.{os.getpid()}")
-    half.write_text(text, "utf-8")
-    half.replace(TARGET)
-    return 0
+    data = module().encode()
+    return settle(TARGET, data, check=check, name=TARGET.name, same="as generated")
 
 
 if __name__ == "__main__":

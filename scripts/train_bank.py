@@ -8,7 +8,6 @@ of the bank are asked about, so each has the parts that its family's defects nee
 ``ignore_merges`` reaches, bytes that have no token, scores that single precision ties.
 """
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -28,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 from harness.atomic import write_atomically  # noqa: E402
 from scripts.bank_counts import pieces, words  # noqa: E402
 from scripts.bank_texts import lines  # noqa: E402
+from scripts.generated import checking  # noqa: E402
 
 TARGET = ROOT / "tests" / "bank" / "tokenizers"
 TRAINED_WITH = "0.22.2"
@@ -258,9 +258,7 @@ def written(name: str) -> bytes:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--check", action="store_true", help="compare only, write nothing")
-    options = parser.parse_args(arguments)
+    check = checking(arguments, __doc__)
     if __version__ != TRAINED_WITH:
         print(
             f"tokenizers is {__version__}: the files are trained with {TRAINED_WITH}\n"
@@ -271,7 +269,7 @@ def main(arguments: list[str]) -> int:
     differing = 0
     for name in MADE:
         path, data = TARGET / f"{name}.json", written(name)
-        if not options.check:
+        if not check:
             write_atomically(path, data)
         elif not path.is_file() or path.read_bytes() != data:
             differing += 1

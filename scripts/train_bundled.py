@@ -7,8 +7,6 @@ It is small so that it can be committed, and has every part that the real tokeni
 the Qwen2 pattern, byte-level BPE, added tokens with each flag, a template that adds a token.
 """
 
-import argparse
-import os
 import sys
 from pathlib import Path
 
@@ -21,6 +19,10 @@ from tokenizers.processors import TemplateProcessing
 from tokenizers.trainers import BpeTrainer
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts.generated import checking, settle  # noqa: E402
+
 TEXT = ROOT / "scripts" / "training_text.txt"
 TARGET = ROOT / "goldens" / "bundled" / "tokenizer.json"
 TRAINED_WITH = "0.22.2"
@@ -85,9 +87,7 @@ def trained() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--check", action="store_true", help="compare only, write nothing")
-    options = parser.parse_args(arguments)
+    check = checking(arguments, __doc__)
     if __version__ != TRAINED_WITH:
         print(
             f"tokenizers is {__version__}: the file is trained with {TRAINED_WITH}\n"
@@ -96,16 +96,11 @@ def main(arguments: list[str]) -> int:
         )
         return 2
     data = trained().encode("utf-8")
-    if options.check:
-        same = TARGET.is_file() and TARGET.read_bytes() == data
-        print(f"{TARGET.relative_to(ROOT)}: {'as trained' if same else 'differs'}")
-        return 0 if same else 1
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    half = TARGET.with_name(f".{TARGET.name}.{os.getpid()}")
-    half.write_bytes(data)
-    half.replace(TARGET)
-    print(f"{TARGET.relative_to(ROOT)}: {len(data)} bytes")
-    return 0
+    name = str(TARGET.relative_to(ROOT))
+    status = settle(TARGET, data, check=check, name=name, same="as trained")
+    if not check:
+        print(f"{name}: {len(data)} bytes")
+    return status
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from harness.hypotheses.steps import (
     split,
     splits,
 )
-from harness.unicode_ages import NEWER
+from harness.unicode_versions import characters_newer_than
 
 PATTERN = "pattern-"
 SPLIT_MISSING = "split-missing"
@@ -182,11 +182,7 @@ def _classes(version: str) -> Change:
 
 @cache
 def _newer(version: str) -> re.Pattern[str]:
-    versions = list(NEWER)
-    ranges = " ".join(NEWER[one] for one in versions[versions.index(version) + 1 :])
-    ends = (part.partition("-")[::2] for part in ranges.split())
-    spelled = (f"{chr(int(a, 16))}-{chr(int(b or a, 16))}" for a, b in ends)
-    return re.compile(f"[{''.join(spelled)}]")
+    return re.compile(f"[{characters_newer_than(version)}]")
 
 
 def _flipped(seen: Seen) -> Iterator[Hypothesis]:

@@ -22,7 +22,7 @@ from harness.hypotheses.regex import (
     rewrite,
     rewrite_members,
 )
-from harness.unicode_ages import NEWER
+from harness.unicode_versions import newer_than
 
 Rewriting = Callable[[str], str]
 
@@ -179,7 +179,7 @@ def older_classes(version: str) -> Rewriting:
     It then is in no ``\p{…}``, ``\w`` or ``\d``, and in each ``\P{…}``, ``\W`` and ``\D``. A
     pattern with a word boundary is left alone: where one stands cannot be said with a class.
     """
-    newer = Atom(newer_than(version))
+    newer = Atom(_spelled_newer_than(version))
 
     def change(atom: Atom) -> Atom | Class:
         text = atom.text
@@ -209,16 +209,12 @@ def older_classes(version: str) -> Rewriting:
 
 
 @cache
-def newer_than(version: str) -> str:
+def _spelled_newer_than(version: str) -> str:
     """Return the characters that came after ``version``, as what stands between brackets."""
-    versions = list(NEWER)
-    later = versions[versions.index(version) + 1 :]
-    spelled = []
-    for ranges in (NEWER[one] for one in later):
-        for part in ranges.split():
-            first, _, last = part.partition("-")
-            spelled.append(rf"\x{{{first}}}" + (rf"-\x{{{last}}}" if last else ""))
-    return "".join(spelled)
+    return "".join(
+        rf"\x{{{first:X}}}" + (rf"-\x{{{last:X}}}" if last > first else "")
+        for first, last in newer_than(version)
+    )
 
 
 def _has(node: Class, texts: frozenset[str] | set[str]) -> bool:

@@ -8,27 +8,18 @@ characters apart, by data of Unicode 16.0.
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import unicodedata2
 from tokenizers import NormalizedString, Regex, normalizers
 
 from harness.errors import TokenizerError
-from harness.unicode_ages import NEWER
+from harness.unicode_versions import VERSIONS, characters_newer_than
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-OLDEST = "9.0"
-NEWEST = "16.0"
 # Not the text itself: the library makes an expression of that, and has a limit to its size.
 _WHOLE = Regex(r"(?m:\A.+\z)")
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
-
-
-VERSIONS = (OLDEST, *(one for one in NEWER if _number(one) <= _number(NEWEST)))
 
 
 def is_versioned(described: object) -> bool:
@@ -64,7 +55,7 @@ class Form:
 
     def __init__(self, form: str, version: str) -> None:
         self._form = form
-        self._newer = _newer_than(version)
+        self._newer = _finds_newer(version)
 
     def text(self, text: str) -> str:
         """Return the normalized text."""
@@ -86,13 +77,8 @@ class Form:
             normalized.replace(_WHOLE, after)
 
 
-@lru_cache
-def _newer_than(version: str) -> "re.Pattern[str] | None":
+@cache
+def _finds_newer(version: str) -> "re.Pattern[str] | None":
     """Return what finds the characters newer than ``version``; None where there are none."""
-    ranges = [
-        "-".join(chr(int(end, 16)) for end in one.split("-"))
-        for later, listed in NEWER.items()
-        if _number(version) < _number(later) <= _number(NEWEST)
-        for one in listed.split()
-    ]
-    return re.compile(f"([{''.join(ranges)}]+)") if ranges else None
+    newer = characters_newer_than(version)
+    return re.compile(f"([{newer}]+)") if newer else None

@@ -19,6 +19,7 @@ RANKS = {
         "watch",
         "unicode_ages",
         "unicode_pins",
+        "unicode_versions",
     },
     "pure": {
         "diff",
