@@ -1,6 +1,5 @@
 """``tokparity explain``: one text, every stage side by side."""
 
-import json
 from pathlib import Path
 
 import click
@@ -8,10 +7,15 @@ import click
 from harness.cli.options import (
     CACHE,
     CORPUS,
+    HEX,
+    JOBS,
     JSON,
     LANES,
+    PROBE_ARG,
     QUIET,
+    TEXT,
     TOKENIZER,
+    bytes_given,
     configured,
     options,
 )
@@ -19,7 +23,7 @@ from harness.cli.progress import watching
 from harness.cli.streams import complain, print_out
 from harness.errors import UsageError
 from harness.explain import explain
-from harness.report.escape import terminal
+from harness.report.escape import json_text, terminal
 from harness.report.explain import render
 from harness.report.explanation import to_dict
 
@@ -28,12 +32,7 @@ SCHEMA = "tokparity-explain/1"
 
 @click.command(name="explain")
 @click.argument("words", nargs=-1, metavar="[CASE] [CONFIG]")
-@click.option("--text", metavar="TEXT", help="Explain this text in place of a case.")
-@click.option("--hex", "digits", metavar="HEX", help="Explain these bytes in place of a case.")
-@options(LANES, TOKENIZER, CORPUS)
-@click.option("--probe-arg", "probe_args", multiple=True, metavar="ARG", help="Pass to the probe.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Lanes at a time (default: the cores).")
-@options(CACHE, JSON, QUIET)
+@options(TEXT, HEX, LANES, TOKENIZER, CORPUS, PROBE_ARG, JOBS, CACHE, JSON, QUIET)
 def command(
     words: tuple[str, ...],
     text: str | None,
@@ -66,8 +65,7 @@ def command(
         found, missing = explain(settings, case, _given(text, digits), watch)
     if as_json:
         document = {"schema": SCHEMA, "explanations": [to_dict(one) for one in found]}
-        # The one control character that json leaves alone must not reach a terminal either.
-        print_out(json.dumps(document, indent=1).replace("\x7f", "\\u007f"))
+        print_out(json_text(document))
     else:
         print_out("\n\n".join(render(one) for one in found))
     if missing is None:
@@ -94,12 +92,4 @@ def _arguments(words: tuple[str, ...], *, given: bool) -> tuple[str | None, Path
 def _given(text: str | None, digits: str | None) -> bytes | None:
     if text is not None and digits is not None:
         raise UsageError("--text and --hex name two texts", expected="one of them")
-    if digits is not None:
-        try:
-            return bytes.fromhex(digits)
-        except ValueError as error:
-            raise UsageError(
-                f"--hex is no hexadecimal: {error}", expected="two digits a byte, as in 65cc81"
-            ) from None
-    # An argument that is not UTF-8 comes with its bytes escaped, and they are what is meant.
-    return None if text is None else text.encode("utf-8", "surrogateescape")
+    return bytes_given(text, digits)

@@ -1,5 +1,6 @@
 """Options that several commands share, and how they become a configuration."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -7,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from harness.config import Config, Overrides, resolve
+from harness.errors import UsageError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -24,6 +26,14 @@ TOKENIZER = click.option(
 CORPUS = click.option(
     "--corpus", "corpora", multiple=True, metavar="NAME|FILE", help="A corpus by name or file."
 )
+PROBE_ARG = click.option(
+    "--probe-arg", "probe_args", multiple=True, metavar="ARG", help="Pass to the probe."
+)
+JOBS = click.option(
+    "--jobs", type=click.IntRange(min=1), help="Lanes at a time (default: the cores)."
+)
+TEXT = click.option("--text", metavar="TEXT", help="This text in place of a case.")
+HEX = click.option("--hex", "digits", metavar="HEX", help="These bytes in place of a case.")
 CACHE = click.option(
     "--cache",
     type=click.Path(path_type=Path),
@@ -43,6 +53,21 @@ def options(*decorators: Callable[[_Command], _Command]) -> Callable[[_Command],
         return command
 
     return apply
+
+
+def bytes_given(text: str | None, digits: str | None) -> bytes | None:
+    """Return the bytes of ``--text`` or, without it, of ``--hex``; None where neither is given."""
+    if text is not None:
+        # As the shell handed it over: bytes that are not UTF-8 included.
+        return os.fsencode(text)
+    if digits is None:
+        return None
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        raise UsageError(
+            "--hex is not pairs of hexadecimal digits", expected="two digits a byte, as in 65cc81"
+        ) from None
 
 
 def configured(config: Path | None, **overrides: Any) -> Config:  # noqa: ANN401

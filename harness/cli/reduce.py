@@ -1,7 +1,5 @@
 """``tokparity reduce``: the smallest text that still shows what a case shows."""
 
-import json
-import os
 from pathlib import Path
 
 import click
@@ -10,10 +8,15 @@ from harness.cli.options import (
     CACHE,
     CONFIG,
     CORPUS,
+    HEX,
+    JOBS,
     JSON,
     LANES,
+    PROBE_ARG,
     QUIET,
+    TEXT,
     TOKENIZER,
+    bytes_given,
     configured,
     options,
 )
@@ -24,19 +27,17 @@ from harness.files import read_ordinary
 from harness.pipeline import reduce
 from harness.reduced import Reduced
 from harness.reduction import Interrupted
+from harness.report.escape import json_text
 from harness.report.reduced import render, to_dict
 from harness.wanted import Wanted
 
 
 @click.command(name="reduce")
 @click.argument("case", required=False, metavar="CASE")
-@options(CONFIG)
-@click.option("--text", metavar="TEXT", help="Reduce this text instead of a case.")
-@click.option("--hex", "hexadecimal", metavar="HEX", help="Reduce these bytes instead of a case.")
+@options(CONFIG, TEXT, HEX)
 @click.option("--cause", metavar="NAME", help="Where the case shows several: the one to keep.")
 @options(LANES, TOKENIZER, CORPUS)
-@click.option("--probe-arg", "probe_args", multiple=True, metavar="ARG", help="Pass to the probe.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Lanes at a time (default: the cores).")
+@options(PROBE_ARG, JOBS)
 @click.option(
     "--questions",
     type=click.IntRange(min=1),
@@ -48,7 +49,7 @@ def command(
     case: str | None,
     config: Path | None,
     text: str | None,
-    hexadecimal: str | None,
+    digits: str | None,
     cause: str | None,
     lane_globs: tuple[str, ...],
     tokenizers: tuple[str, ...],
@@ -66,7 +67,7 @@ def command(
     is found as `run` finds it, over all the corpora chosen. Exit codes: 0 reduced, 2 usage or a
     case that cannot be shrunk, and as for `run`.
     """
-    given = [one for one in (text, hexadecimal) if one is not None]
+    given = [one for one in (text, digits) if one is not None]
     if given and case is not None and config is None:
         config, case = Path(case), None
     if len(given) + (case is not None) != 1:
@@ -82,7 +83,7 @@ def command(
         jobs=jobs,
         cache=cache,
     )
-    wanted = _wanted(case, text, hexadecimal, cause)
+    wanted = _wanted(case, text, digits, cause)
     try:
         with watching(quiet=quiet) as watch:
             reduced = reduce(settings, wanted, watch, questions)
@@ -97,24 +98,13 @@ def command(
 
 
 def _show(reduced: Reduced, *, as_json: bool) -> None:
-    if not as_json:
-        print_out(render(reduced))
-        return
-    # The one control character that json leaves alone.
-    print_out(json.dumps(to_dict(reduced), indent=1).replace("\x7f", "\\u007f"))
+    print_out(json_text(to_dict(reduced)) if as_json else render(reduced))
 
 
-def _wanted(
-    case: str | None, text: str | None, hexadecimal: str | None, cause: str | None
-) -> Wanted:
-    if text is not None:
-        # As the shell handed it over: bytes that are not UTF-8 included.
-        return Wanted.given(os.fsencode(text), cause=cause)
-    if hexadecimal is not None:
-        try:
-            return Wanted.given(bytes.fromhex(hexadecimal), name="hex", cause=cause)
-        except ValueError:
-            raise UsageError("--hex is not pairs of hexadecimal digits") from None
+def _wanted(case: str | None, text: str | None, digits: str | None, cause: str | None) -> Wanted:
+    given = bytes_given(text, digits)
+    if given is not None:
+        return Wanted.given(given, name="hex" if text is None else "text", cause=cause)
     assert case is not None  # noqa: S101 - the command has counted
     path = Path(case)
     if not path.is_file():

@@ -9,8 +9,10 @@ from harness.cli.options import (
     CACHE,
     CONFIG,
     CORPUS,
+    JOBS,
     JSON,
     LANES,
+    PROBE_ARG,
     QUIET,
     TOKENIZER,
     configured,
@@ -34,8 +36,7 @@ from harness.repro import claimed, write_reproducers
 @click.option("--sanitize", is_flag=True, help="Look for faults with the compiler's sanitizers.")
 @click.option("--reduce", "reducing", is_flag=True, help="Shrink one case of every finding.")
 @click.option("--fresh", is_flag=True, help="Ask every lane anew, whatever is stored of it.")
-@click.option("--probe-arg", "probe_args", multiple=True, metavar="ARG", help="Pass to the probe.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Lanes at a time (default: the cores).")
+@options(PROBE_ARG, JOBS)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -4,8 +4,11 @@ What cannot be shown as itself is shown as ``\u{HEX}``; a backslash is doubled, 
 shown can be read back in one way only.
 """
 
+import json
 import re
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
 
 # Shown as nothing although they are letters, symbols or marks: Hangul fillers, the blank Braille
 # pattern, the combining grapheme joiner, and Khmer's inherent vowels.
@@ -88,3 +91,9 @@ def _ansi_c(byte: int) -> str:
     if byte in (0x27, 0x5C):
         return "\\" + chr(byte)
     return chr(byte) if 0x20 <= byte < 0x7F else f"\\x{byte:02x}"
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """Return indented JSON in printable ASCII: no text in it acts on a terminal."""
+    text = json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False)
+    return text.replace("\x7f", "\\u007f")  # the one control character that json leaves alone

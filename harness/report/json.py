@@ -1,10 +1,10 @@
 """The report as JSON, ``tokparity-report/1``; other programs rely on these fields."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from harness.errors import UsageError
+from harness.report.escape import json_text
 from harness.report.model import COUNTS, SCHEMA, Cell, Finding, First, Policy, Report, ReportLane
 
 
@@ -89,8 +89,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def dumps(report: Report) -> str:
     """Return the report as indented JSON in printable ASCII: no text in it acts on a terminal."""
-    text = json.dumps(to_dict(report), indent=1, ensure_ascii=True)
-    return text.replace("\x7f", "\\u007f")  # the one control character that json leaves alone
+    return json_text(to_dict(report))
 
 
 def from_dict(document: Mapping[str, Any]) -> Report:

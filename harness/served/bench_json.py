@@ -1,8 +1,8 @@
 """Judged benchmark files as JSON, ``tokparity-bench/1``; other programs rely on these fields."""
 
-import json
 from typing import Any
 
+from harness.report.escape import json_text
 from harness.served.benchfiles import Run
 from harness.served.benchmark import Bench, Judged
 from harness.served.bias import Bias, Range
@@ -36,7 +36,7 @@ def to_dict(bench: Bench) -> dict[str, Any]:
 
 def dumps(bench: Bench) -> str:
     """Return the JSON in printable ASCII: no text in it acts on a terminal."""
-    return json.dumps(to_dict(bench), indent=1, allow_nan=False).replace("\x7f", "\\u007f")
+    return json_text(to_dict(bench))
 
 
 def _judged(judged: Judged) -> dict[str, Any]:
