@@ -136,14 +136,7 @@ def repeated(
         if not rows:
             found.append(one)
             continue
-        sheet = write_sheet(
-            one.tokenizer,
-            plan.cases,
-            one.expected.outcomes,
-            tuple(rows),
-            scratch,
-            rows={op: one.sheet.blocks[op][some] for op, some in rows.items()},
-        )
+        sheet = _sheet_of(plan, one, rows, scratch)
         lanes = [lane for lane in one.answers if lane in probes and not one.answers[lane].invalid]
         watch.stage(f"asking again: {one.tokenizer.name}", len(lanes))
 
@@ -156,6 +149,18 @@ def repeated(
         # Lanes that were asked again before, of a run that now adds lanes, keep their finding.
         found.append(_with_repeats(one, _unsteady(one, rows, again)))
     return found
+
+
+def _sheet_of(plan: Plan, one: Evidence, rows: Mapping[Operation, Rows], scratch: Path) -> Sheet:
+    """Write the requests at some ``rows`` of each operation's block, to be asked again."""
+    return write_sheet(
+        one.tokenizer,
+        plan.cases,
+        one.expected.outcomes,
+        tuple(rows),
+        scratch,
+        rows={operation: one.sheet.blocks[operation][some] for operation, some in rows.items()},
+    )
 
 
 def steadied(
@@ -176,14 +181,7 @@ def steadied(
         first = one.answers.get(probe.lane)
         rows = {} if first is None or first.invalid is not None else _answered_rows(one, probe.lane)
         if rows:
-            sheet = write_sheet(
-                one.tokenizer,
-                plan.cases,
-                one.expected.outcomes,
-                tuple(rows),
-                scratch,
-                rows={op: one.sheet.blocks[op][some] for op, some in rows.items()},
-            )
+            sheet = _sheet_of(plan, one, rows, scratch)
             again = asker.ask(sheet, probe, threading.Event(), again=True)
             one = _with_repeats(one, _unsteady(one, rows, {probe.lane: again}))  # noqa: PLW2901
         found.append(one)

@@ -8,32 +8,17 @@ server's in those that also write ``total_input_text_tokens``. The rate may be `
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.served.benchfiles.documents import Document, Loose, Number, Rate, Tokens, rate
+from harness.served.benchfiles.documents import Document, Number, Tokens, rate
+from harness.served.benchfiles.parallel import Parallel, detailed
 from harness.served.benchfiles.run import Claimed, Origin, Request, Run, Source, Traffic
-from harness.served.benchfiles.vllm import detailed
 
 NAME = "sglang bench_serving"
 _MARKS = {"total_output_tokens_retokenized", "sharegpt_output_len", "random_range_ratio"}
 
 
-class _Result(Loose):
-    backend: str | None = None
-    request_rate: Rate | None = None
-    max_concurrency: Tokens | None = None
-    duration: Number | None = None
-    completed: Tokens | None = None
-    total_input_tokens: Tokens | None = None
+class _Result(Parallel):
     total_input_text_tokens: Tokens | None = None
-    total_output_tokens: Tokens | None = None
-    request_throughput: Number | None = None
-    output_throughput: Number | None = None
     total_throughput: Number | None = None
-    input_lens: list[Tokens | None] | None = None
-    output_lens: list[Tokens | None] | None = None
-    ttfts: list[float | None] | None = None
-    itls: list[list[object] | None] | None = None
-    generated_texts: list[object] | None = None
-    errors: list[object] | None = None
 
 
 def claims(value: Any) -> bool:  # noqa: ANN401 - any JSON
@@ -48,16 +33,7 @@ def runs(documents: Sequence[Document]) -> list[Run]:
 
 def _run(document: Document) -> Run:
     result = document.as_model(_Result)
-    requests, misfits = detailed(
-        result.input_lens,
-        {
-            "output_lens": result.output_lens,
-            "ttfts": result.ttfts,
-            "itls": result.itls,
-            "generated_texts": result.generated_texts,
-            "errors": result.errors,
-        },
-    )
+    requests, misfits = detailed(result)
     backend = result.backend or ""
     return Run(
         place=document.place,

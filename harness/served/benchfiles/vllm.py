@@ -7,38 +7,23 @@ file says which of the two it is. ``input_lens`` has the failed requests in it a
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import repeat
 from typing import Any, Literal
 
-from harness.served.benchfiles.documents import Document, Loose, Number, Rate, Tokens, rate, words
+from harness.served.benchfiles.documents import Document, Number, Tokens, rate
+from harness.served.benchfiles.parallel import Parallel, detailed
 from harness.served.benchfiles.run import Claimed, Origin, Request, Run, Source, Traffic
 from harness.served.origin import from_stream
 
 NAME = "vllm bench serve"
 
 
-class _Result(Loose):
-    backend: str | None = None
+class _Result(Parallel):
     endpoint_type: str | None = None
     model_id: str | None = None
     tokenizer_id: str | None = None
     num_prompts: Tokens | None = None
-    request_rate: Rate | None = None
-    max_concurrency: Tokens | None = None
-    duration: Number | None = None
-    completed: Tokens | None = None
     failed: Tokens | None = None
-    total_input_tokens: Tokens | None = None
-    total_output_tokens: Tokens | None = None
-    request_throughput: Number | None = None
-    output_throughput: Number | None = None
     total_token_throughput: Number | None = None
-    input_lens: list[Tokens | None] | None = None
-    output_lens: list[Tokens | None] | None = None
-    ttfts: list[float | None] | None = None
-    itls: list[list[object] | None] | None = None
-    generated_texts: list[object] | None = None
-    errors: list[object] | None = None
 
 
 def claims(value: Any) -> bool:  # noqa: ANN401 - any JSON
@@ -59,16 +44,7 @@ def runs(documents: Sequence[Document]) -> list[Run]:
 def _run(document: Document) -> Run:
     result = document.as_model(_Result)
     endpoint = _endpoint(result.endpoint_type or result.backend)
-    requests, misfits = detailed(
-        result.input_lens,
-        {
-            "output_lens": result.output_lens,
-            "ttfts": result.ttfts,
-            "itls": result.itls,
-            "generated_texts": result.generated_texts,
-            "errors": result.errors,
-        },
-    )
+    requests, misfits = detailed(result)
     return Run(
         place=document.place,
         format=NAME,
@@ -114,50 +90,3 @@ def _origin(
             "the file has no details of its requests, which alone can tell: --save-detailed",
         )
     return from_stream(requests, endpoint)
-
-
-def detailed(
-    lengths: Sequence[int | None] | None, columns: Mapping[str, Sequence[Any] | None]
-) -> tuple[tuple[Request, ...] | None, tuple[str, ...]]:
-    """Return the requests of parallel lists, and what does not fit in words.
-
-    ``columns``: output_lens, ttfts, itls, generated_texts, errors. A list of another length than
-    ``lengths`` cannot be laid beside it, and is left out.
-    """
-    if lengths is None:
-        return None, ()
-    misfits = tuple(
-        f"{name} has {len(column)} entries and input_lens {len(lengths)}"
-        for name, column in columns.items()
-        if column is not None and len(column) != len(lengths)
-    )
-    aligned = {
-        name: column if column is not None and len(column) == len(lengths) else repeat(None)
-        for name, column in columns.items()
-    }
-    rows = zip(lengths, *(aligned[name] for name in _COLUMNS), strict=False)
-    return tuple(_request(*row) for row in rows), misfits
-
-
-_COLUMNS = ("output_lens", "ttfts", "itls", "generated_texts", "errors")
-
-
-def _request(
-    length: int | None,
-    output: int | None,
-    ttft: float | None,
-    itl: list[object] | None,
-    text: object,
-    error: object,
-) -> Request:
-    said = words(error)
-    # A server that ends a response without a reason leaves the error empty: nothing came at all.
-    nothing = output == 0 and not ttft and not itl and not text
-    return Request(
-        input_tokens=length,
-        output_tokens=output,
-        failed=said is not None or nothing,
-        error=said,
-        chunks=len(itl) + 1 if ttft and itl is not None else None,
-        text=words(text),
-    )
