@@ -23,20 +23,11 @@ from pathlib import Path
 from harness.atomic import directory, storage, write_atomically
 from harness.errors import LaneUnavailable, StorageError, UsageError
 from harness.lane import Lane
+from harness.needs import Find, install_line, needs, which
 from harness.ninja_file import PROBE, Variant
 from harness.ninja_run import Tree, alone
 from harness.subject import Subject
-from harness.toolchain import (
-    Find,
-    Toolchains,
-    built_apart,
-    flags_for,
-    install_line,
-    needs,
-    reach,
-    toolchain_for,
-    which,
-)
+from harness.toolchain import Toolchains, built_apart, flags_for, reach, toolchain_for
 from harness.tools import Tool, tool
 
 

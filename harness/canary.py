@@ -17,10 +17,11 @@ from harness.build import Probe, build
 from harness.errors import LaneUnavailable
 from harness.hello import shown
 from harness.lane import Lane
+from harness.needs import Find, which
 from harness.runners import Runner, runner_for
 from harness.runners.spawn import signal_name
 from harness.subject import Subject
-from harness.toolchain import Find, Toolchains, emulated, toolchain_for, which
+from harness.toolchain import Toolchains, emulated, toolchain_for
 from harness.wire import Tail, Wire
 
 _FIRST = "tokparity-canary/1"

@@ -5,18 +5,9 @@ from dataclasses import dataclass
 
 from harness.errors import LaneUnavailable
 from harness.lane import Lane
+from harness.needs import Find, Need, install_line, needs, which
 from harness.runners import runner_for
-from harness.toolchain import (
-    Find,
-    Need,
-    Toolchains,
-    check,
-    install_line,
-    needs,
-    surroundings_of,
-    toolchain_for,
-    which,
-)
+from harness.toolchain import Toolchains, check, surroundings_of, toolchain_for
 
 
 @dataclass(frozen=True)

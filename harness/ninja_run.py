@@ -14,10 +14,10 @@ from harness.atomic import REMEDY, directory, storage, write_atomically
 from harness.build_inputs import dependencies, forget_changed, remember, sources_digest
 from harness.errors import BuildFailed, LaneUnavailable, StorageError
 from harness.lane import Lane
+from harness.needs import which
 from harness.ninja_file import FAILED, OBJECTS, PROBE, STAMP, Edge, Variant, edges, ninja_text
 from harness.runners.spawn import Cancelled, end_group
 from harness.subject import Subject
-from harness.toolchain import which
 from harness.tools import Tool
 
 _EDGE = "tokparity-edge "  # ninja's status line of every edge that it ran

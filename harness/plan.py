@@ -13,13 +13,7 @@ from harness.lane import Lane, parse, select
 from harness.matrix import control_of, default_lanes, full_lanes, multiply
 from harness.places import bundled
 from harness.tokenizers import TokenizerFile, resolve, sources
-from harness.toolchain import (
-    axes_of,
-    check,
-    host_arch,
-    load_toolchains,
-    toolchain_for,
-)
+from harness.toolchain import axes_of, check, host_arch, load_toolchains, toolchain_for
 from harness.toolchain_file import Toolchain
 
 

@@ -24,18 +24,12 @@ from harness.evidence import Evidence
 from harness.hello import Hello
 from harness.lane import Lane
 from harness.matrix import control_of
+from harness.needs import install_line, needs
 from harness.plan import Plan
 from harness.report.model import Report, ReportLane
 from harness.sanitizer_words import Own, Sighting, faults, owner
 from harness.session import Limits, NoHello, Starter
-from harness.toolchain import (
-    axes_of,
-    install_line,
-    needs,
-    sanitizers,
-    toolchain_for,
-    with_settings,
-)
+from harness.toolchain import axes_of, sanitizers, toolchain_for, with_settings
 from harness.verdict.sanitized import Sanitized
 from harness.watch import Watch
 from harness.wire import Ended, Endless, Tail, Wire

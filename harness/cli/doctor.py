@@ -10,8 +10,8 @@ from harness.cli.options import CONFIG, JSON, LANES, configured, options
 from harness.cli.streams import print_out
 from harness.doctor import LaneHealth, diagnose, remedies
 from harness.errors import LaneUnavailable
+from harness.needs import install_line
 from harness.plan import plan_lanes
-from harness.toolchain import install_line
 
 
 @click.command(name="doctor")

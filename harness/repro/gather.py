@@ -14,6 +14,7 @@ from pathlib import Path
 from harness.expect import OracleOnDemand
 from harness.isolate import NONDETERMINISM
 from harness.lane import Lane, parse
+from harness.needs import needs, which
 from harness.ninja_file import Variant, link_inputs
 from harness.places import bundled
 from harness.plan import Plan
@@ -24,7 +25,7 @@ from harness.repro.value import TOKENIZER, Reproducer, Side, Unmade
 from harness.runners import runner_for
 from harness.session import Limits
 from harness.subject import Subject
-from harness.toolchain import flags_for, needs, surroundings_of, toolchain_for, which
+from harness.toolchain import flags_for, surroundings_of, toolchain_for
 
 # Enough for chance that shows in one run of eight to show in 99 of a hundred reproducers.
 _REPEATS = 40

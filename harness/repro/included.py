@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from harness.needs import which
 from harness.ninja_file import Variant, compile_flags, link_inputs
 from harness.repro.layout import dependencies, normal, search_directories
 from harness.repro.value import Unmade
 from harness.subject import Subject
-from harness.toolchain import which
 
 
 def included(

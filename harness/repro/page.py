@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
+from harness.needs import install_line
 from harness.report import told
 from harness.report.escape import markdown
 from harness.report.model import Finding, Report
 from harness.report.words import byte_words, input_words
 from harness.repro.script import by_hand, debugger, one_line
 from harness.repro.value import ASKED, EXPECTED, INPUT, OBSERVED, TOKENIZER, Reproducer, Side
-from harness.toolchain import install_line
 
 # How the page above all reproducers starts, and is known again.
 HEADING = "# Reproducers"

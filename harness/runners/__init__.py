@@ -8,10 +8,11 @@ from typing import Protocol
 
 from harness.errors import LaneUnavailable
 from harness.lane import Lane
+from harness.needs import Find, install_line, which
 from harness.runners.native import Native
 from harness.runners.qemu import Qemu
 from harness.runners.spawn import Running
-from harness.toolchain import Find, axes_of, install_line, surroundings_of, which
+from harness.toolchain import axes_of, surroundings_of
 from harness.toolchain_file import Toolchain
 
 __all__ = ["Runner", "Running", "runner_for"]

@@ -15,9 +15,10 @@ from harness.build import Built, Probe, build
 from harness.errors import BuildFailed, LaneUnavailable, StorageError, UsageError
 from harness.lane import Lane, parse
 from harness.matrix import control_of, default_lanes
+from harness.needs import which
 from harness.runners.spawn import Cancelled
 from harness.subject import Subject
-from harness.toolchain import host_arch, load_toolchains, which
+from harness.toolchain import host_arch, load_toolchains
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLCHAINS = load_toolchains([ROOT / "toolchains"])

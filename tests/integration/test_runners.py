@@ -12,6 +12,7 @@ from harness.build import Probe, build
 from harness.errors import LaneUnavailable
 from harness.lane import Lane, parse
 from harness.matrix import default_lanes
+from harness.needs import which
 from harness.outcomes import Status
 from harness.probe import LaneRun, Limits, run_lane
 from harness.requests import write_requests
@@ -20,7 +21,7 @@ from harness.runners.native import Native
 from harness.runners.qemu import Qemu
 from harness.runners.spawn import environment, signal_name, start
 from harness.subject import Subject
-from harness.toolchain import axes_of, host_arch, load_toolchains, which
+from harness.toolchain import axes_of, host_arch, load_toolchains
 from harness.tools import tool
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -54,6 +54,7 @@ RANKS = {
         "hello",
         "lockstep",
         "matrix",
+        "needs",
         "ninja_file",
         "ninja_run",
         "judgement",

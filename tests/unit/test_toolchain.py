@@ -9,6 +9,7 @@ from harness.doctor import diagnose, require
 from harness.errors import LaneUnavailable, UsageError
 from harness.lane import Lane, lane, parse
 from harness.matrix import control_of, default_lanes, full_lanes, multiply, neighbours
+from harness.needs import install_line, needs, which
 from harness.toolchain import (
     ORDINARY,
     Toolchains,
@@ -17,12 +18,9 @@ from harness.toolchain import (
     check,
     emulated,
     flags_for,
-    install_line,
     load_toolchains,
-    needs,
     surroundings_of,
     toolchain_for,
-    which,
 )
 
 OWN = Path(__file__).resolve().parents[2] / "toolchains"
