@@ -14,11 +14,12 @@ import numpy as np
 
 from harness.diff import Mask, Rows, differs
 from harness.hypotheses import Description, Hypothesis, Seen, can_show, proposed
+from harness.hypotheses.answering import Encode, answers, spliced
 from harness.hypotheses.input import POLICIES, RECOMMENDED, REFUSED
 from harness.hypotheses.normal_forms import Normalized
 from harness.hypotheses.search import Propose, Search
 from harness.hypotheses.seen import DecodeIds
-from harness.hypotheses.trial import Encode, Examined, Trial, answers, spliced
+from harness.hypotheses.trial import Examined, Trial
 from harness.isolate import Separation, induced
 from harness.outcomes import Outcomes, Status
 

@@ -8,8 +8,8 @@ import numpy as np
 from harness import golden
 from harness.evidence import Evidence
 from harness.hypotheses import Hypothesis
+from harness.hypotheses.answering import answers
 from harness.hypotheses.input import POLICIES, RECOMMENDED
-from harness.hypotheses.trial import answers
 from harness.judgement import description, encoder
 from harness.outcomes import Operation, Outcomes, Status
 from harness.requests import Payload, decimals

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from harness.bench import Bench
 from harness.diff import differs
 from harness.errors import InstrumentInvalid, LaneUnavailable, TokparityError
 from harness.failure import Failure, cannot_shrink, failure_of
@@ -19,6 +18,7 @@ from harness.reduce import Shrunk, is_utf8, shrink
 from harness.reduced import Reduced
 from harness.report.model import Finding, Report
 from harness.rig import Rig
+from harness.sessions import Sessions
 from harness.signature import (
     HANG,
     alike,
@@ -106,8 +106,8 @@ class _Work:
         patience = _patience(self._rig.plan.config.case_seconds) if hangs else 1.0
         notes = [] if patience == 1 else [f"a hang was given {patience:.0%} of a case's time"]
         try:
-            with self._bench(patience) as bench:
-                shrunk = self._shrunk(bench, budget)
+            with self._sessions(patience) as sessions:
+                shrunk = self._shrunk(sessions, budget)
             confirmed = self._confirmed()
         except KeyboardInterrupt:
             raise Interrupted(self._result(None, "interrupted", notes)) from None
@@ -120,21 +120,21 @@ class _Work:
         return self._result(shrunk, stopped, notes, confirmed=confirmed)
 
     @contextmanager
-    def _bench(self, patience: float = 1.0) -> Iterator[Bench]:
-        """Give a bench, and add up what it was asked."""
-        with self._rig.bench(self._one, patience=patience) as bench:
+    def _sessions(self, patience: float = 1.0) -> Iterator[Sessions]:
+        """Give sessions, and add up what they were asked."""
+        with self._rig.sessions(self._one, patience=patience) as sessions:
             try:
-                yield bench
+                yield sessions
             finally:
-                for lane, count in bench.questions.items():
+                for lane, count in sessions.questions.items():
                     self._questions[lane] = self._questions.get(lane, 0) + count
 
-    def _shrunk(self, bench: Bench, budget: int) -> Shrunk:
+    def _shrunk(self, sessions: Sessions, budget: int) -> Shrunk:
         self._rig.watch.stage(f"shrinking {self._case}", None)
-        self._hold_to_the_run(bench)
+        self._hold_to_the_run(sessions)
         return shrink(
             self._failure.data,
-            lambda candidates: self._interesting(bench, candidates),
+            lambda candidates: self._interesting(sessions, candidates),
             budget=budget,
             # Where a lane dies over the case every good candidate costs a probe: one is enough.
             together=1 if self._signature.costly else _TOGETHER,
@@ -145,11 +145,11 @@ class _Work:
         self._best = data
         self._rig.watch.step(f"{self._case}: {len(data)} bytes left")
 
-    def _hold_to_the_run(self, bench: Bench) -> None:
+    def _hold_to_the_run(self, sessions: Sessions) -> None:
         """Ask the full case again: it must give what it gave in the run."""
         failure = self._failure
         foretold = failure.foreteller.foretell([failure.data])
-        again = self._asked(bench, self._signature.lanes, [failure.data])
+        again = self._asked(sessions, self._signature.lanes, [failure.data])
         for lane, outcomes in again.items():
             before = failure.observed[lane]
             if differs(before, outcomes)[0]:
@@ -162,15 +162,15 @@ class _Work:
         self._seen[failure.data] = (foretold.plain, again)
 
     def _asked(
-        self, bench: Bench, lanes: Sequence[str], texts: Sequence[bytes]
+        self, sessions: Sessions, lanes: Sequence[str], texts: Sequence[bytes]
     ) -> dict[str, Outcomes]:
         """Ask lanes about texts that the operation has a question for."""
         payloads = self._failure.foreteller.payloads(texts)
-        return bench.ask(
+        return sessions.ask(
             lanes, self._failure.operation, [one for one in payloads if one is not None]
         )
 
-    def _interesting(self, bench: Bench, candidates: Sequence[bytes]) -> list[bool]:
+    def _interesting(self, sessions: Sessions, candidates: Sequence[bytes]) -> list[bool]:
         """Return which candidates show the failure: cheap witnesses first, all lanes at last."""
         wanted, foreteller = self._signature, self._failure.foreteller
         texts = [
@@ -182,7 +182,7 @@ class _Work:
         others = [lane for lane in wanted.lanes if lane not in wanted.witnesses]
         for lanes in (wanted.witnesses, others):
             if texts and lanes:
-                observed |= self._asked(bench, lanes, texts)
+                observed |= self._asked(sessions, lanes, texts)
                 texts, observed = _kept(texts, observed, alike(wanted, observed).tolist())
             if texts and lanes:
                 foretold = foreteller.foretell(texts)
@@ -197,8 +197,8 @@ class _Work:
 
     def _confirmed(self) -> bool:
         """Whether new probes, asked nothing else and given the whole time, show what is left."""
-        with self._bench() as bench:
-            return self._interesting(bench, [self._best]) == [True]
+        with self._sessions() as sessions:
+            return self._interesting(sessions, [self._best]) == [True]
 
     def _result(
         self,

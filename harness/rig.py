@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.ask import Asker
-from harness.bench import Bench
 from harness.build import Probe
 from harness.errors import LaneUnavailable
 from harness.evidence import Evidence
 from harness.lane import Lane
 from harness.plan import Plan
+from harness.sessions import Sessions
 from harness.verdict import Question
 from harness.watch import Watch
 
@@ -40,10 +40,10 @@ class Rig:
         """Return what is known of one tokenizer; raises StopIteration for one that did not run."""
         return next(one for one in self.evidence if one.tokenizer.name == tokenizer)
 
-    def bench(self, one: Evidence, *, patience: float = 1.0) -> Bench:
-        """Return a bench of the lanes' probes, given ``patience`` times the time of the run."""
+    def sessions(self, one: Evidence, *, patience: float = 1.0) -> Sessions:
+        """Return sessions of the lanes' probes, given ``patience`` times the time of the run."""
         probes = {lane.name: probe for lane, probe in self.probes.items()}
-        return Bench(
+        return Sessions(
             lambda lane, cancel: self.asker.session(
                 probes[lane], one.tokenizer, patience=patience, cancel=cancel
             ),

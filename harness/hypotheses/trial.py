@@ -7,23 +7,20 @@ text under a description is encoded but once.
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from harness.diff import Mask, Rows, differs
 from harness.errors import TokparityError
+from harness.hypotheses.answering import Encode, answers_under, spliced, text_of
 from harness.hypotheses.hypothesis import STAGES, Description, Hypothesis, combine, unchanged, whole
 from harness.hypotheses.input import POLICIES, RECOMMENDED
 from harness.hypotheses.normal_forms import Normalized, changed_forms
 from harness.hypotheses.seen import Seen
 from harness.outcomes import Outcomes, Status, from_answers
 
-# The oracle under a description: one outcome a text.
-Encode = Callable[[Description, Sequence[str]], Outcomes]
-# What becomes of bytes that need not be UTF-8.
-Decode = Callable[[bytes], str]
 # Tells one description from another, in an order in which switching is cheap.
 Key = tuple[tuple[str, str], ...]
 # Which of the cases asked came out as observed, or the oracle's refusal of the description.
@@ -207,7 +204,7 @@ class Trial:
                 if idle and pieces == (data,):
                     places.append(None)  # nothing changes: the expected answer stands
                 else:
-                    own = [texts.setdefault(_text(one, decode), len(texts)) for one in pieces]
+                    own = [texts.setdefault(text_of(one, decode), len(texts)) for one in pieces]
                     places.append(own)
             wanted.append(places)
         outcomes = from_answers([])
@@ -296,7 +293,7 @@ class Trial:
     def _answers(self, candidate: Candidate, rows: Rows) -> Outcomes:
         data = [self.seen.cases[row] for row in rows.tolist()]
         decode = POLICIES[candidate.policy]
-        return _answers(data, candidate.hypothesis, candidate.description, self.encode, decode)
+        return answers_under(candidate.description, data, candidate.hypothesis, self.encode, decode)
 
 
 _KNOWN = frozenset(_COSTLY_FIRST)
@@ -304,64 +301,3 @@ _KNOWN = frozenset(_COSTLY_FIRST)
 
 def _json(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, default=repr).encode()
-
-
-def answers(
-    data: Sequence[bytes],
-    hypothesis: Hypothesis | None,
-    description: Description,
-    encode: Encode,
-    decode: Decode,
-) -> Outcomes:
-    """Encode each text under the hypothesis: piece by piece, the pieces' ids laid end to end."""
-    changed = description if hypothesis is None else hypothesis.describe(description)
-    return _answers(data, hypothesis, changed, encode, decode)
-
-
-def _answers(
-    data: Sequence[bytes],
-    hypothesis: Hypothesis | None,
-    changed: Description,
-    encode: Encode,
-    decode: Decode,
-) -> Outcomes:
-    if not data:
-        return Outcomes(
-            np.empty(0, np.uint8), np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint32)
-        )
-    pieces = [(one,) if hypothesis is None else hypothesis.text(one) for one in data]
-    found = encode(changed, [_text(piece, decode) for own in pieces for piece in own])
-    bounds = np.cumsum([0] + [len(own) for own in pieces])
-    status = np.maximum.reduceat(found.status, bounds[:-1])
-    joined = Outcomes(status, found.offsets[bounds], found.ids)
-    if hypothesis is None or hypothesis.ids is unchanged:
-        return joined
-    return from_answers(
-        [
-            hypothesis.ids(joined.answer(row)) if one == Status.OK else Status(one)
-            for row, one in enumerate(status.tolist())
-        ]
-    )
-
-
-def _text(data: bytes, decode: Decode) -> str:
-    """Return the text; ``decode`` has a say only where the bytes are not UTF-8."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return decode(data)
-
-
-def spliced(base: Outcomes, other: Outcomes, rows: Rows, *, dense: bool = False) -> Outcomes:
-    """Return ``base`` with the cases at ``rows`` from ``other``.
-
-    ``other`` holds as many cases as ``base``, or with ``dense`` exactly the cases at ``rows``.
-    """
-    source = np.arange(len(base), dtype=np.int64)
-    source[rows] = len(base) + (np.arange(rows.shape[0]) if dense else rows)
-    joined = Outcomes(
-        np.concatenate([base.status, other.status]),
-        np.concatenate([base.offsets, base.offsets[-1] + other.offsets[1:]]),
-        np.concatenate([base.ids, other.ids]),
-    )
-    return joined.take(source)

@@ -263,7 +263,7 @@ def _encoded(
         return _processed(tokenizer, encoding, specials, ids)
     except TokenizerError:
         raise
-    except Exception as error:
+    except Exception as error:  # the library raises the base class
         return f"the oracle refuses it: {error}"
 
 

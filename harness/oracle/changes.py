@@ -37,7 +37,7 @@ def _stage(kind: str, described: str) -> object:
     data = json.dumps({**_EMPTY, kind: parsed}).encode()
     try:
         return getattr(Tokenizer.from_buffer(data), kind)
-    except Exception as error:
+    except Exception as error:  # the library raises the base class
         raise TokenizerError(
             f"is no {kind} that tokenizers {library_version()} knows: {error}", where=described
         ) from error

@@ -98,7 +98,7 @@ def serve(offered: dict[str, Operation], requests: TextIO, answers: TextIO) -> N
         else:
             try:
                 said = " ".join(["ok", *map(str, offered[name](bytes.fromhex(rest)))])
-            except Exception as error:
+            except Exception as error:  # whatever fails is this request's answer
                 said = f"err {str(error).encode().hex()}"
         answers.write(said + "\n")
         answers.flush()

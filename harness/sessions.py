@@ -15,11 +15,11 @@ from harness.session import Session
 Start = Callable[[str, threading.Event], Session]
 
 
-class Bench:
+class Sessions:
     """One session a lane, started when first asked. Use it as a context manager.
 
-    Whatever is raised while lanes are asked, an interrupt included, stops all of them: the bench
-    can only be left then, and no process is left with it.
+    Whatever is raised while lanes are asked, an interrupt included, stops all of them: they
+    can only be left then, and no process is left with them.
     """
 
     def __init__(self, start: Start, jobs: int) -> None:
@@ -30,7 +30,7 @@ class Bench:
         self.questions: dict[str, int] = {}
 
     def __enter__(self) -> Self:
-        """Return the bench; its probes end with the block."""
+        """Return the sessions; their probes end with the block."""
         return self
 
     def __exit__(
