@@ -18,8 +18,8 @@ import numpy.typing as npt
 from harness.atomic import whole_file
 from harness.outcomes import Ids
 
-# A text's bytes, or ids: as numbers, or as the words of `decimals`.
-Payload = bytes | Sequence[int | str]
+# A text's bytes, or ids as the words of `decimals`.
+Payload = bytes | Sequence[str]
 _TOGETHER = 2048
 
 
@@ -63,7 +63,7 @@ def request_line(operation: str, payload: Payload) -> bytes:
     if isinstance(payload, bytes):
         words = hexlify(payload)
     else:
-        words = " ".join(map(str, payload)).encode("ascii")
+        words = " ".join(payload).encode("ascii")
     return b"%s %s\n" % (operation.encode("ascii"), words)
 
 

@@ -111,7 +111,8 @@ class Stream:
     def _parsed(self, pending: bytearray, lines: int) -> Outcomes:
         """Read the first ``lines`` answers of ``pending``, and take them out of it."""
         end = after_lines(pending, lines)
-        chunk = bytes(pending[:end])
+        with memoryview(pending) as view:  # a slice of the array itself would be copied twice
+            chunk = bytes(view[:end])
         del pending[:end]
         kinds = self._requests.kinds[self._next : self._next + lines].tolist()
         operations = [self._requests.operations[kind] for kind in kinds]

@@ -345,6 +345,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     chosen = parser.parse_args()
+    # Users have Python's bytecode cache; without it every run compiles the whole harness anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     rows = []
     for row in measure(chosen.cases, chosen.rounds, _say):
         _say(f"{row.what}: {row.figure}")
