@@ -10,6 +10,7 @@ from harness.config import Config
 from harness.evidence import Evidence
 from harness.lane import Lane
 from harness.plan import Plan
+from harness.plural import counted
 from harness.store import Store
 from harness.verdict import LaneInfo
 
@@ -62,6 +63,7 @@ def lane_infos(
                 emulated=plan.lanes.axes(lane)["emulator"] != "none",
                 invalid=broken.get(lane),
                 status="ran" if probe is not None else "unavailable",
+                unavailable=None if isinstance(result, Probe) else result.why,
             )
         )
     return infos
@@ -76,8 +78,8 @@ def limits(plan: Plan, store: Store, evidence: Sequence[Evidence]) -> list[str]:
             found.append(f"{name}: no golden; every expected answer is the live oracle's")
         elif one.expected.live:
             found.append(
-                f"{name}: {one.expected.live} cases are not in the golden; "
-                "their expected answers are the live oracle's"
+                f"{name}: {counted(one.expected.live, 'case')} not in the golden; "
+                "what is expected of them is the live oracle's"
             )
         for operation in one.sheet.blocks:
             heard = [answer for answer in one.answers.values() if answer.invalid is None]
@@ -93,11 +95,10 @@ def reused(built: Built, evidence: Sequence[Evidence]) -> list[str]:
     oracles = sum(one.expected.reused for one in evidence)
     said = []
     if not built.rebuilt:
-        said.append(
-            f"{sum(isinstance(one, Probe) for one in built.probes.values())} probes unchanged"
-        )
+        probes = sum(isinstance(one, Probe) for one in built.probes.values())
+        said.append(f"{counted(probes, 'probe')} unchanged")
     if kept:
-        said.append(f"{kept} of {len(answers)} lane runs reused")
+        said.append(f"{kept} of {counted(len(answers), 'lane run')} reused")
     if oracles:
-        said.append(f"{oracles} of {len(evidence)} oracle checks reused")
+        said.append(f"{oracles} of {counted(len(evidence), 'oracle check')} reused")
     return said

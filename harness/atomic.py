@@ -47,6 +47,17 @@ def storage(path: Path) -> Iterator[None]:
 
 
 @contextmanager
+def remedied(remedy: str) -> Iterator[None]:
+    """Name what helps in a place that is not the cache, which :data:`REMEDY` speaks of."""
+    try:
+        yield
+    except StorageError as error:
+        if error.remedy == REMEDY:
+            error.remedy = remedy
+        raise
+
+
+@contextmanager
 def whole_file(path: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
     """Yield a file that becomes ``path`` as the block ends, and nothing where it fails.
 

@@ -18,6 +18,7 @@ from harness.errors import LaneUnavailable
 from harness.hello import shown
 from harness.lane import Lane
 from harness.needs import Find, which
+from harness.plural import counted
 from harness.runners import Runner, runner_for
 from harness.runners.spawn import signal_name
 from harness.subject import Subject
@@ -125,7 +126,7 @@ def judge(output: bytes) -> tuple[int, str | None]:
     for line in lines:
         if line.startswith("done "):
             if line != f"done {len(names)}" or not names or line != lines[-1]:
-                return len(names), f"it says {shown(line)} after {len(names)} checks"
+                return len(names), f"it says {shown(line)} after {counted(len(names), 'check')}"
             return len(names), None
         words = line.split(" ")
         if len(words) != 3 or words[0] in names:
@@ -134,7 +135,7 @@ def judge(output: bytes) -> tuple[int, str | None]:
         if expected != observed:
             return len(names), f"{name} gives {observed}, and the right answer is {expected}"
         names.add(name)
-    return len(names), f"it stops after {len(names)} checks"
+    return len(names), f"it stops after {counted(len(names), 'check')}"
 
 
 def _run(
@@ -159,7 +160,7 @@ def _run(
     if status == 0:
         return checks, wrong
     end = "does not end" if status is None else f"ends with {signal_name(status)}"
-    return checks, f"it {end} after {checks} right checks"
+    return checks, f"it {end} after {counted(checks, 'right check')}"
 
 
 def _words(result: CanaryResult) -> str:

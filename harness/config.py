@@ -4,37 +4,27 @@ Paths in a file are relative to that file; paths on the command line to the curr
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 
 from pydantic import Field
 
+from harness.deviation_file import DeviationModel, deviations_of
 from harness.errors import UsageError
+from harness.isolate import AXES, PLATFORM_PREFIX
 from harness.outcomes import OPERATIONS, Operation
 from harness.places import bundled, default_cache
+from harness.served.live.settings import ServedModel, Settings, settings_of
 from harness.subject import Subject
 from harness.subject_file import SubjectModel, absolute, subject_of
+from harness.toolchain import load_toolchains, sanitizers
 from harness.validated import Strict, load_yaml
-from harness.verdict import DECLARABLE_NAMES, Deviation, declarable
+from harness.verdict import Deviation
 
 DEFAULT_FILE = "tokparity.yaml"
 # The control lane is judged on this corpus, so it is always asked.
 CONTROL_CORPUS = "smoke"
-
-
-class DeviationModel(Strict):
-    """One declared deviation; ``hypothesis`` is another word for ``cause``."""
-
-    cause: str | None = None
-    hypothesis: str | None = None
-    subject: str = "*"
-    parameters: dict[str, str | int] = Field(default_factory=dict)
-    tokenizers: list[str] = Field(default_factory=lambda: ["*"])
-    lanes: list[str] = Field(default_factory=lambda: ["*"])
-    reason: str
-    link: str | None = None
 
 
 class LimitsModel(Strict):
@@ -59,6 +49,7 @@ class ConfigModel(Strict):
     cache: str | None = None
     out: str | None = None
     jobs: int | None = Field(default=None, gt=0)
+    served: ServedModel | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +60,7 @@ class Config:
     (a keyword, names, or axes to multiply) and ``lane_globs`` what the command line selects of it;
     ``cases`` restricts the run to these case ids. Later ``toolchain_dirs`` win over earlier; the
     first of ``golden_dirs`` is the one that is blessed. ``overridden`` names the keys of the file
-    that the command line replaces.
+    that the command line replaces. ``served`` is what servers are asked, if any are named.
     """
 
     subject: Subject
@@ -92,6 +83,7 @@ class Config:
     sanitize: bool = False
     fresh: bool = False
     overridden: frozenset[str] = frozenset()
+    served: Settings | None = None
     file: Path | None = None
 
     def place(self, key: str) -> str | None:
@@ -135,25 +127,23 @@ def resolve(path: Path | None, overrides: Overrides) -> Config:
     model = ConfigModel() if path is None else load_yaml(path, ConfigModel)
     base = Path.cwd() if path is None else path.resolve().parent
     where = "the defaults" if path is None else str(path)
+    toolchains = (
+        bundled("toolchains"),
+        *(
+            _directory(item, base, f"{where}: toolchains.{index}")
+            for index, item in enumerate(model.toolchains)
+        ),
+    )
     config = Config(
         subject=subject_of(model.subject, base, where),
         tokenizers=tuple(_named(item, base) for item in model.tokenizers),
         corpora=tuple(_named(item, base) for item in model.corpora),
         lanes=_lanes(model.lanes),
         operations=tuple(name for name in OPERATIONS if name in model.operations),
-        deviations=tuple(
-            _deviation(item, f"{where}: deviations[{index}]")
-            for index, item in enumerate(model.deviations)
-        ),
+        deviations=deviations_of(model.deviations, where, _axes(model.deviations, toolchains)),
         case_seconds=model.limits.case_seconds,
         load_seconds=model.limits.load_seconds,
-        toolchain_dirs=(
-            bundled("toolchains"),
-            *(
-                _directory(item, base, f"{where}: toolchains.{index}")
-                for index, item in enumerate(model.toolchains)
-            ),
-        ),
+        toolchain_dirs=toolchains,
         golden_dirs=(
             *(() if model.goldens is None else (absolute(model.goldens, base),)),
             bundled("goldens"),
@@ -167,6 +157,7 @@ def resolve(path: Path | None, overrides: Overrides) -> Config:
         ),
         out=None if model.out is None else absolute(model.out, base),
         jobs=model.jobs or os.cpu_count() or 1,
+        served=None if model.served is None else settings_of(model.served, base, where),
         file=None if path is None else path.resolve(),
     )
     return _override(config, overrides)
@@ -209,6 +200,17 @@ def _directory(item: str, base: Path, where: str) -> Path:
     return directory
 
 
+def _axes(deviations: Sequence[DeviationModel], toolchains: Sequence[Path]) -> Collection[str]:
+    """Return every axis that a declared cause may be of; only ``platform-…`` reads the files."""
+    if not any(
+        (one.cause or one.hypothesis or "").startswith(PLATFORM_PREFIX) for one in deviations
+    ):
+        return AXES
+    known = load_toolchains(toolchains).values()
+    own = [axis for one in known for axis in one.axes if axis not in sanitizers(one)]
+    return tuple(dict.fromkeys((*AXES, *own)))
+
+
 def _lanes(
     lanes: str | Sequence[str] | Mapping[str, Sequence[str]],
 ) -> str | tuple[str, ...] | Mapping[str, tuple[str, ...]]:
@@ -217,36 +219,3 @@ def _lanes(
     if isinstance(lanes, Mapping):
         return {axis: tuple(values) for axis, values in lanes.items()}
     return tuple(lanes)
-
-
-def _deviation(model: DeviationModel, where: str) -> Deviation:
-    given = [name for name in (model.cause, model.hypothesis) if name is not None]
-    if len(given) != 1:
-        raise UsageError(
-            "names two causes" if given else "names no cause",
-            where=where,
-            expected="exactly one of cause and hypothesis",
-        )
-    key = "cause" if model.cause is not None else "hypothesis"
-    [cause] = given
-    if not model.reason.strip():
-        raise UsageError(
-            "is empty", where=f"{where}.reason", expected="why this divergence is accepted"
-        )
-    if not declarable(cause):
-        close = get_close_matches(cause, DECLARABLE_NAMES, n=1)
-        raise UsageError(
-            f"'{cause}' is no cause",
-            where=f"{where}.{key}",
-            expected=f"did you mean '{close[0]}'?" if close else ", ".join(DECLARABLE_NAMES),
-            remedy="the causes are listed in docs/attribution.md",
-        )
-    return Deviation(
-        cause=cause,
-        subject=model.subject,
-        tokenizers=tuple(model.tokenizers),
-        lanes=tuple(model.lanes),
-        parameters=tuple((name, str(value)) for name, value in model.parameters.items()),
-        reason=model.reason,
-        link=model.link,
-    )

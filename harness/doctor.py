@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from harness.errors import LaneUnavailable
 from harness.lane import Lane
 from harness.needs import Find, Need, install_line, needs, which
+from harness.plural import counted
 from harness.runners import runner_for
 from harness.toolchain import Toolchains, check, surroundings_of, toolchain_for
 
@@ -72,7 +73,7 @@ def require(lanes: Sequence[Lane], toolchains: Toolchains, host: str, find: Find
     programs = list(dict.fromkeys(need.program for need in missing))
     reasons = [*([f"missing {', '.join(programs)}"] if programs else []), *obstacles]
     raise LaneUnavailable(
-        f"{len(ill)} of {len(lanes)} lanes cannot run here: {'; '.join(reasons)}",
+        f"{len(ill)} of {counted(len(lanes), 'lane')} cannot run here: {'; '.join(reasons)}",
         where=", ".join(one.lane.name for one in ill),
         remedy="; ".join(remedies(ill)) or "tokparity lanes",
     )

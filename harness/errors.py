@@ -32,6 +32,11 @@ class TokparityError(Exception):
         self.expected = expected
         self.remedy = remedy
 
+    @property
+    def why(self) -> str:
+        """What it is and the remedy, for where the place is told beside it."""
+        return self.what if self.remedy is None else f"{self.what}\nremedy: {self.remedy}"
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with the keyword arguments, so an error crosses a process pool whole."""
         return (_rebuild, (type(self), self.what, self.where, self.expected, self.remedy))

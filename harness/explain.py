@@ -20,6 +20,7 @@ from harness.oracle import Oracle
 from harness.outcomes import Status
 from harness.places import writable
 from harness.plan import Lanes, find_corpora, find_tokenizers, plan_lanes
+from harness.plural import counted
 from harness.report.explanation import (
     ORACLE,
     STAGES,
@@ -59,7 +60,7 @@ def explain(
     text = _case(config, case) if data is None else data
     require(lanes.all, lanes.toolchains, lanes.host)
     writable(config.cache, "cache", "name another directory with --cache DIR or $TOKPARITY_CACHE")
-    watch.stage(f"building {config.subject.name} for {len(lanes.all)} lanes", None)
+    watch.stage(f"building {config.subject.name} for {counted(len(lanes.all), 'lane')}", None)
     built = build(
         config.subject,
         lanes.all,

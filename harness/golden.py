@@ -27,6 +27,7 @@ from harness.golden_file import (
 )
 from harness.oracle import Oracle, library_version, unicode_facts
 from harness.outcomes import Ids, Operation, Outcomes, Status, concatenate, from_answers
+from harness.plural import counted
 from harness.tokenizers import TokenizerFile
 
 __all__ = [
@@ -222,7 +223,7 @@ def bless(
         shown = "\n".join(f"    {one.words}" for one in drift[:_SHOWN])
         rest = f"\n    and {len(drift) - _SHOWN} more" if len(drift) > _SHOWN else ""
         raise GoldenRefused(
-            f"{len(drift)} recorded answers would change:\n{shown}{rest}",
+            f"{counted(len(drift), 'recorded answer')} would change:\n{shown}{rest}",
             where=str(path),
             expected="existing entries that stay as they are",
             remedy="if the change is meant, remove those entries from the file and bless again",

@@ -7,7 +7,7 @@ that ran cannot be told apart by them: one is named, by the precedence of :data:
 are its confounded axes, together with the fewest further lanes that would tell.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -105,9 +105,28 @@ def cause_of(axes: Sequence[str]) -> str:
     return _CAUSES.get(ordered, PLATFORM_PREFIX + "-".join(ordered))
 
 
-def axes_of_cause(cause: str) -> tuple[AxisSet, ...]:
-    """Return the axis sets for which ``cause`` is the fixed name; empty for any other cause."""
-    return tuple(axes for axes, name in _CAUSES.items() if name == cause)
+def axes_of_cause(cause: str, known: Collection[str] = AXES) -> tuple[AxisSet, ...]:
+    """Return the axis sets that ``cause`` is the name of; empty for what is no platform cause.
+
+    ``known`` are the axes that there are: ``platform-arch-moon`` is a cause only where ``moon`` is
+    an axis, and ``platform-char-arch`` never is, for axes are named by precedence.
+    """
+    fixed = tuple(axes for axes, name in _CAUSES.items() if name == cause)
+    if fixed or not cause.startswith(PLATFORM_PREFIX):
+        return fixed
+    words = cause.removeprefix(PLATFORM_PREFIX)
+    return tuple(axes for axes in axes_read(words, known) if cause_of(axes) == cause)
+
+
+def axes_read(words: str, known: Collection[str]) -> Iterator[AxisSet]:
+    """Yield every way to read words joined by hyphens, which axes have too, as different axes."""
+    for axis in known:
+        if words == axis:
+            yield (axis,)
+        elif words.startswith(f"{axis}-"):
+            others = [one for one in known if one != axis]
+            rest = words.removeprefix(f"{axis}-")
+            yield from ((axis, *more) for more in axes_read(rest, others))
 
 
 def separate(

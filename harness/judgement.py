@@ -22,12 +22,11 @@ from harness.attribute import (
 )
 from harness.diff import differs
 from harness.evidence import Evidence
-from harness.expect import OracleOnDemand
 from harness.hypotheses import Description
 from harness.hypotheses.seen import DecodeIds
 from harness.isolate import Separation, separate
 from harness.lane import Lane
-from harness.oracle import library_version
+from harness.oracle import Oracle, library_version
 from harness.outcomes import Ids, Operation, Outcomes, Status
 from harness.plan import Plan
 from harness.store import Store, key
@@ -161,7 +160,7 @@ def _policy(
     return policy
 
 
-def description(oracle: OracleOnDemand, *, special: bool) -> Description:
+def description(oracle: Callable[[], Oracle], *, special: bool) -> Description:
     """Return the tokenizer's description without its vocabulary and merges, which are large.
 
     ``special`` says whether special tokens are asked for, which a hypothesis may change too.
@@ -173,7 +172,7 @@ def description(oracle: OracleOnDemand, *, special: bool) -> Description:
     return {**whole, "asked": {"special": special}}
 
 
-def encoder(oracle: OracleOnDemand) -> Encode:
+def encoder(oracle: Callable[[], Oracle]) -> Encode:
     """Return the oracle as ``attribute`` wants it: texts encoded under a changed description."""
 
     def encode(changed: Description, texts: Sequence[str]) -> Outcomes:
@@ -183,7 +182,7 @@ def encoder(oracle: OracleOnDemand) -> Encode:
     return encode
 
 
-def normalizer(oracle: OracleOnDemand) -> Callable[[Description, Sequence[str]], list[str]]:
+def normalizer(oracle: Callable[[], Oracle]) -> Callable[[Description, Sequence[str]], list[str]]:
     """Return the normalizer of a changed description, as ``attribute`` wants it."""
 
     def normalized(changed: Description, texts: Sequence[str]) -> list[str]:
@@ -193,7 +192,7 @@ def normalizer(oracle: OracleOnDemand) -> Callable[[Description, Sequence[str]],
     return normalized
 
 
-def decoder(oracle: OracleOnDemand) -> DecodeIds:
+def decoder(oracle: Callable[[], Oracle]) -> DecodeIds:
     """Return what gives the text of ids, as bytes, special tokens included."""
 
     def decode(ids: Ids) -> bytes:
@@ -203,5 +202,5 @@ def decoder(oracle: OracleOnDemand) -> DecodeIds:
     return decode
 
 
-def _byte_level(oracle: OracleOnDemand) -> bool:
+def _byte_level(oracle: Callable[[], Oracle]) -> bool:
     return "ByteLevel" in repr(oracle().description.get("decoder"))

@@ -16,6 +16,7 @@ from harness.errors import BuildFailed, LaneUnavailable, StorageError
 from harness.lane import Lane
 from harness.needs import which
 from harness.ninja_file import FAILED, OBJECTS, PROBE, STAMP, Edge, Variant, edges, ninja_text
+from harness.plural import counted
 from harness.runners.spawn import Cancelled, end_group
 from harness.subject import Subject
 from harness.tools import Tool
@@ -132,7 +133,7 @@ class Tree:
             if sign in words:
                 return StorageError(f"cannot be written: {sign}", where=lane.name, remedy=REMEDY)
         what = edge.inputs[0] if edge.depfile else "the link"
-        more = f"\n({len(failed) - 1} more files failed)" if len(failed) > 1 else ""
+        more = f"\n({counted(len(failed) - 1, 'more file')} failed)" if len(failed) > 1 else ""
         return BuildFailed(
             f"{what} does not build:\n{_shortened(words)}{more}",
             where=lane.name,

@@ -21,13 +21,14 @@ from harness.build import Built, Probe, build
 from harness.canary import CanaryResult, check_canaries
 from harness.config import Config
 from harness.doctor import diagnose, require
-from harness.errors import InstrumentInvalid, LaneUnavailable
+from harness.errors import LaneUnavailable
 from harness.evidence import Evidence, answered, expectations, repeated, steadied
 from harness.judgement import questions
 from harness.lane import Lane
 from harness.matrix import neighbours
 from harness.places import bundled, writable
 from harness.plan import Plan, plan_run
+from harness.plural import counted
 from harness.reduction import Reduced, reduce_findings
 from harness.report.model import Report
 from harness.report.reduced import with_reduced
@@ -78,7 +79,7 @@ def run(config: Config, watch: Watch | None = None, *, reducing: bool = False) -
     """
     with _under_way(config, watch or Watch()) as job:
         # Built before anything is asked: what cannot be had must not be found out at the end.
-        watchful = sanitizer_probes(job.plan, job.watch) if config.sanitize else ()
+        watchful = sanitizer_probes(job.plan, job.watch) if config.sanitize else {}
         report, rig = _done(job)
         report = with_first_stages(report, rig.plan, rig.evidence, rig.probes, rig.asker)
         report = _sanitized(job, rig.evidence, report, watchful)
@@ -130,12 +131,15 @@ def _done(job: _Run) -> tuple[Report, Rig]:
 
 
 def _sanitized(
-    job: _Run, evidence: Sequence[Evidence], report: Report, probes: Sequence[Probe]
+    job: _Run,
+    evidence: Sequence[Evidence],
+    report: Report,
+    built: Mapping[Lane, Probe | LaneUnavailable],
 ) -> Report:
-    """Add what sanitizers see, unless nothing can be believed of the subject anyway."""
-    if not probes or report.exit == InstrumentInvalid.exit_code:
+    """Add what sanitizers see, and which of them could not be had."""
+    if not built:
         return report
-    seen = looked(job.plan, evidence, report, probes, job.asker, job.scratch, job.watch)
+    seen = looked(job.plan, evidence, report, built, job.asker, job.scratch, job.watch)
     return with_sanitizers(report, seen)
 
 
@@ -156,7 +160,7 @@ def _under_way(config: Config, watch: Watch, wanted: Wanted | None = None) -> It
 def _prepared(job: _Run, lanes: Sequence[Lane]) -> _Lanes:
     """Check the emulators' canaries and build the subject for these lanes."""
     config, known = job.plan.config, job.plan.lanes
-    job.watch.stage(f"building {config.subject.name} for {len(lanes)} lanes", None)
+    job.watch.stage(f"building {config.subject.name} for {counted(len(lanes), 'lane')}", None)
     canaries = check_canaries(
         lanes,
         known.toolchains,

@@ -14,6 +14,7 @@ from harness.errors import InstrumentInvalid, LaneUnavailable, TokparityError
 from harness.failure import Failure, cannot_shrink, failure_of
 from harness.foretell import only
 from harness.outcomes import Outcomes, Status
+from harness.plural import counted
 from harness.reduce import Shrunk, is_utf8, shrink
 from harness.reduced import Reduced
 from harness.report.model import Finding, Report
@@ -114,7 +115,9 @@ class _Work:
         except (InstrumentInvalid, LaneUnavailable) as error:
             words = "; ".join(line.strip() for line in str(error).splitlines())
             return self._result(None, f"a probe is lost: {words}", notes)
-        stopped = None if shrunk.minimal else f"the budget of {budget} questions is spent"
+        stopped = (
+            None if shrunk.minimal else f"the budget of {counted(budget, 'question')} is spent"
+        )
         if not confirmed:
             stopped = "new probes do not show it: answers depend on what was asked before"
         return self._result(shrunk, stopped, notes, confirmed=confirmed)
@@ -143,7 +146,7 @@ class _Work:
 
     def _found(self, data: bytes) -> None:
         self._best = data
-        self._rig.watch.step(f"{self._case}: {len(data)} bytes left")
+        self._rig.watch.step(f"{self._case}: {counted(len(data), 'byte')} left")
 
     def _hold_to_the_run(self, sessions: Sessions) -> None:
         """Ask the full case again: it must give what it gave in the run."""

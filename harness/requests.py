@@ -60,10 +60,7 @@ class RequestFile:
 
 def request_line(operation: str, payload: Payload) -> bytes:
     """Return one request: hex for bytes, decimals for ids."""
-    if isinstance(payload, bytes):
-        words = hexlify(payload)
-    else:
-        words = " ".join(payload).encode("ascii")
+    words = hexlify(payload) if isinstance(payload, bytes) else " ".join(payload).encode("ascii")
     return b"%s %s\n" % (operation.encode("ascii"), words)
 
 

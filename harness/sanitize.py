@@ -7,17 +7,18 @@ which case (:mod:`harness.sanitizer_look`).
 
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.ask import Asker, together
 from harness.build import Probe, build
-from harness.errors import LaneUnavailable, UsageError
+from harness.errors import InstrumentInvalid, LaneUnavailable, UsageError
 from harness.evidence import Evidence
 from harness.lane import Lane
 from harness.matrix import control_of
 from harness.needs import install_line, needs
 from harness.plan import Plan
+from harness.plural import counted
 from harness.report.model import Report, ReportLane
 from harness.sanitizer_look import Look
 from harness.sanitizer_words import owner
@@ -34,8 +35,7 @@ _PATIENCE = 4
 def sanitizer_lanes(plan: Plan) -> tuple[Lane, ...]:
     """Return the control lane once with each sanitizer of its toolchain.
 
-    Raises :class:`UsageError` for a subject that is not built here, or a toolchain without any, and
-    :class:`LaneUnavailable` with an install line where a sanitizer's library is missing.
+    Raises :class:`UsageError` for a subject that is not built here, or a toolchain without any.
     """
     if plan.config.subject.command is not None:
         raise UsageError(
@@ -57,49 +57,67 @@ def sanitizer_lanes(plan: Plan) -> tuple[Lane, ...]:
             f"the toolchain of {control.triple} names no sanitizer",
             expected="an axis with 'when: sanitize' in its file",
         )
-    wanted = [need for lane in lanes for need in needs(lane, toolchain, known.host)]
-    missing = [need for need in wanted if need.found is None]
-    if missing:
-        names = ", ".join(dict.fromkeys(need.program for need in missing))
-        raise LaneUnavailable(
-            f"{len(lanes)} sanitizer lanes cannot be built here: missing {names}",
-            where=", ".join(lane.name for lane in lanes),
-            remedy=install_line(need.package for need in missing),
-        )
     return lanes
 
 
-def sanitizer_probes(plan: Plan, watch: Watch) -> tuple[Probe, ...]:
-    """Build the subject with every sanitizer; raises as :func:`sanitizer_lanes` and ``build``."""
+def sanitizer_probes(plan: Plan, watch: Watch) -> Mapping[Lane, Probe | LaneUnavailable]:
+    """Build the subject with every sanitizer; raises as :func:`sanitizer_lanes` and ``build``.
+
+    A lane that cannot be built is a value: its sanitizer's library is missing, or the subject does
+    not build with it. The run goes on without it, and says so where it ends.
+    """
     lanes = sanitizer_lanes(plan)
-    watch.stage(f"building {plan.config.subject.name} with {len(lanes)} sanitizers", None)
+    watch.stage(
+        f"building {plan.config.subject.name} with {counted(len(lanes), 'sanitizer')}", None
+    )
+    found: dict[Lane, Probe | LaneUnavailable] = {
+        lane: lacking for lane in lanes if (lacking := _lacking(plan, lane)) is not None
+    }
     built = build(
         plan.config.subject,
-        lanes,
+        [lane for lane in lanes if lane not in found],
         plan.lanes.toolchains,
         cache=plan.config.cache,
         host_arch=plan.lanes.host,
         jobs=plan.config.jobs,
         say=watch.say,
     )
-    probes = []
-    for result in built.probes.values():
+    found |= built.probes
+    for lane, result in found.items():
         if isinstance(result, LaneUnavailable):
-            raise result
-        probes.append(result)
-    return tuple(probes)
+            watch.say(f"{lane.name} is left out: {result.what}")
+    return {lane: found[lane] for lane in lanes}
+
+
+def _lacking(plan: Plan, lane: Lane) -> LaneUnavailable | None:
+    """Return why the machine cannot build a lane, with an install line; None where it can."""
+    toolchain = toolchain_for(lane, plan.lanes.toolchains)
+    missing = [need for need in needs(lane, toolchain, plan.lanes.host) if need.found is None]
+    if not missing:
+        return None
+    names = ", ".join(dict.fromkeys(need.program for need in missing))
+    return LaneUnavailable(
+        f"cannot be built here: missing {names}",
+        where=lane.name,
+        remedy=install_line(need.package for need in missing),
+    )
 
 
 def looked(
     plan: Plan,
     evidence: Sequence[Evidence],
     report: Report,
-    probes: Sequence[Probe],
+    built: Mapping[Lane, Probe | LaneUnavailable],
     asker: Asker,
     scratch: Path,
     watch: Watch,
 ) -> Sanitized:
-    """Ask the sanitizers' probes everything, and then what diverges in ``report`` by itself."""
+    """Ask the sanitizers' probes everything, and then what diverges in ``report`` by itself.
+
+    Of a report that believes nothing of the subject nothing more is asked.
+    """
+    believed = report.exit != InstrumentInvalid.exit_code
+    probes = [one for one in built.values() if isinstance(one, Probe) and believed]
     pairs = [(one, probe) for one in evidence for probe in probes]
     watch.stage("sanitizers", len(pairs))
     config = plan.config
@@ -132,23 +150,27 @@ def looked(
 
     parts = together(ask, pairs, config.jobs)
     invalid = {lane: why for part in parts for lane, why in part.invalid.items()}
-    lanes = tuple(
-        ReportLane(
-            name=probe.lane.name,
-            axes=axes_of(
-                probe.lane, toolchain_for(probe.lane, plan.lanes.toolchains), plan.lanes.host
-            ),
-            status="invalid" if probe.lane.name in invalid else "sanitized",
-            probe_sha256=probe.sha256,
-            invalid=invalid.get(probe.lane.name),
-        )
-        for probe in probes
-    )
+    lanes = [_reported(plan, lane, one, invalid) for lane, one in built.items()]
     return Sanitized(
-        lanes=lanes,
+        lanes=tuple(one for one in lanes if believed or one.unavailable is not None),
         sightings=tuple(one for part in parts for one in part.sightings),
         limits=tuple(dict.fromkeys(words for part in parts for words in part.limits)),
         invalid=invalid,
+    )
+
+
+def _reported(
+    plan: Plan, lane: Lane, one: Probe | LaneUnavailable, invalid: Mapping[str, str]
+) -> ReportLane:
+    axes = axes_of(lane, toolchain_for(lane, plan.lanes.toolchains), plan.lanes.host)
+    if isinstance(one, LaneUnavailable):
+        return ReportLane(name=lane.name, axes=axes, status="unavailable", unavailable=one.why)
+    return ReportLane(
+        name=lane.name,
+        axes=axes,
+        status="invalid" if lane.name in invalid else "sanitized",
+        probe_sha256=one.sha256,
+        invalid=invalid.get(lane.name),
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from harness.ask import Sheet
 from harness.hello import Hello
+from harness.plural import counted
 from harness.sanitizer_words import Own, Sighting, faults
 from harness.session import NoHello, Starter
 from harness.verdict.sanitized import Sanitized
@@ -50,9 +51,10 @@ class Look:
         try:
             asked = self._all()
             if asked < len(self.sheet.requests):
+                left = counted(len(self.sheet.requests) - asked, "request")
                 limits.append(
-                    f"{lane}, {self.tokenizer}: {len(self.sheet.requests) - asked} requests were "
-                    f"not asked, for the probe had died {self.deaths} times before them"
+                    f"{lane}, {self.tokenizer}: {left} not asked, for the probe had died "
+                    f"{self.deaths} times before"
                 )
             elif self.sightings:
                 limits += self._alone(diverging)

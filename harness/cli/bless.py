@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from harness.atomic import remedied
 from harness.cli.options import CACHE, CONFIG, CORPUS, JSON, TOKENIZER, configured, options
 from harness.cli.streams import print_out
 from harness.golden import bless
@@ -33,9 +34,10 @@ def command(
     for tokenizer in find_tokenizers(settings):
         path = settings.golden_dirs[0] / tokenizer.name / "encodings.json"
         oracle = Oracle.load(tokenizer.path)
-        done = bless(
-            path, oracle, tokenizer, cases, f"tokparity bless --tokenizer {tokenizer.name}"
-        )
+        with remedied("free some space, or name another directory as 'goldens' in tokparity.yaml"):
+            done = bless(
+                path, oracle, tokenizer, cases, f"tokparity bless --tokenizer {tokenizer.name}"
+            )
         rows.append(
             {
                 "tokenizer": tokenizer.name,

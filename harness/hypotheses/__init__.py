@@ -3,18 +3,28 @@
 Adding one: give it a name, a summary and a pure change in its stage's file, list the name in that
 file's ``NAMES``, and write its heading in ``docs/attribution.md``.
 
-A stage's file offers ``NAMES``, ``proposed(seen)``, and ``can_show(name, seen)`` for the names
-whose parameters are inferred from mismatching cases.
+A stage's file offers ``NAMES``, ``PARAMETERS`` (the keys that a name may have), ``proposed(seen)``,
+and ``can_show(name, seen)`` for the names whose parameters are inferred from mismatching cases.
 """
 
-from types import ModuleType
+from collections.abc import Mapping
+from types import MappingProxyType, ModuleType
 
 from harness.hypotheses import added_tokens, model, normalizer, post_processor, pre_tokenizer
 from harness.hypotheses import input as input_stage
 from harness.hypotheses.hypothesis import Description, Hypothesis, combine
 from harness.hypotheses.seen import Seen
 
-__all__ = ["NAMES", "Description", "Hypothesis", "Seen", "can_show", "combine", "proposed"]
+__all__ = [
+    "NAMES",
+    "PARAMETERS",
+    "Description",
+    "Hypothesis",
+    "Seen",
+    "can_show",
+    "combine",
+    "proposed",
+]
 
 # In the order in which ties are named.
 _STAGES: tuple[ModuleType, ...] = (
@@ -26,6 +36,10 @@ _STAGES: tuple[ModuleType, ...] = (
     post_processor,
 )
 NAMES: tuple[str, ...] = tuple(name for stage in _STAGES for name in stage.NAMES)
+# Every name, with the keys of the parameters that it may be proven with.
+PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {name: tuple(stage.PARAMETERS.get(name, ())) for stage in _STAGES for name in stage.NAMES}
+)
 
 
 def proposed(seen: Seen) -> tuple[Hypothesis, ...]:

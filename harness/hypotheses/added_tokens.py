@@ -79,6 +79,7 @@ _CHANGES: Mapping[str, tuple[str, Callable[[Tokens], list[Token]]]] = {
     "added-tokens-unrecognised": ("added tokens are taken for text", lambda tokens: []),
 }
 NAMES = tuple(_CHANGES)
+PARAMETERS: Mapping[str, tuple[str, ...]] = {}
 # What these change is told apart from added-tokens-unrecognised only where there are both kinds.
 _OF_ONE_KIND = ("added-tokens-only-special", "added-tokens-only-non-special")
 # These move tokens past the normalizer.

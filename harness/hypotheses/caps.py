@@ -17,10 +17,12 @@ from harness.hypotheses.hypothesis import Description, Hypothesis, Pieces
 from harness.hypotheses.seen import Seen
 from harness.hypotheses.steps import Change, Steps, changing, is_byte_level, split
 from harness.hypotheses.word_cap import COMMON, allowed
+from harness.plural import counted
 
 MARKS_CAPPED = "marks-capped"
 WORD_CAPPED = "word-capped"
 NAMES = (MARKS_CAPPED, WORD_CAPPED)
+PARAMETERS = {MARKS_CAPPED: ("cap", "broken", "counted"), WORD_CAPPED: ("characters",)}
 # A run longer than this is cut by other limits than a cap on marks.
 _LARGEST = 256
 # Caps are laid over whatever else is changed.
@@ -154,7 +156,7 @@ def _word_capped(seen: Seen) -> Iterator[Hypothesis]:
         yield Hypothesis(
             WORD_CAPPED,
             "pre-tokenizer",
-            f"a word ends after {cap} characters, and a new one begins",
+            f"a word ends after {counted(cap, 'character')}, and a new one begins",
             (("characters", cap),),
             describe=changing(_cut_words(cap)),
             order=_CAPPED,

@@ -24,6 +24,11 @@ LOWERCASE_LEFT_OUT, LOWERCASE_ADDED, ACCENTS_LEFT_OUT, ACCENTS_STRIPPED = NAMES 
     "accents-strip-left-out",
     "accents-stripped",
 )
+PARAMETERS = {
+    LOWERCASE_LEFT_OUT: ("accents",),
+    ACCENTS_LEFT_OUT: ("without",),
+    ACCENTS_STRIPPED: ("marks", "form"),
+}
 _LOWERCASE = {"type": "Lowercase"}
 _NFC, _NFD, _STRIP = {"type": "NFC"}, {"type": "NFD"}, {"type": "StripAccents"}
 # BertNormalizer strips what does not take room, as most ports of BERT do; StripAccents every mark.

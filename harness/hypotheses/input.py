@@ -146,6 +146,11 @@ NAMES = (
     *_CHANGES,
     *truncation.NAMES,
 )
+# The keys of the parameters of those that have any; so in each stage's file.
+PARAMETERS = {
+    **{name: (key,) for name, (_, key, _) in _CHANGES.items() if key},
+    **truncation.PARAMETERS,
+}
 
 
 def can_show(name: str, seen: Seen) -> bool:

@@ -22,6 +22,7 @@ NAMES = (
     "scores-single-precision",
     SHIFTED,
 )
+PARAMETERS = {SHIFTED: ("by",)}
 # As many mismatching cases are compared id for id.
 _COMPARED = 256
 

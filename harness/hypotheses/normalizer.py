@@ -32,6 +32,12 @@ NAMES = (
     LEFT_OUT,
     *(f"normalizer-{form.lower()}" for form in FORMS),
 )
+PARAMETERS = {
+    REPLACE_LEFT_OUT: ("step",),
+    **casing.PARAMETERS,
+    UNICODE_VERSION: ("unicode",),
+    **{f"normalizer-{form.lower()}": ("declared",) for form in FORMS},
+}
 
 
 def _plain(normalizer: Step | None) -> Step | None:

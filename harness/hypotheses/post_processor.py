@@ -18,6 +18,7 @@ MISSING, DOUBLED, PAIR, ADDED = NAMES = (
     "pair-template",
     "special-tokens-added",
 )
+PARAMETERS = {MISSING: ("side",), DOUBLED: ("side",)}
 _FIRST = {"Sequence": {"id": "A", "type_id": 0}}
 _SECOND = {"Sequence": {"id": "B", "type_id": 1}}
 

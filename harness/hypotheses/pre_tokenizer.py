@@ -86,6 +86,13 @@ NAMES = (
     *(PATTERN + name for name in PATTERNS),
     *caps.NAMES,
 )
+PARAMETERS = {
+    **dict.fromkeys(_MARKS, ("changed",)),
+    CLASSES: ("unicode",),
+    PREFIX_FLIPPED: ("before",),
+    SPLIT_MISSING: ("split",),
+    **caps.PARAMETERS,
+}
 
 
 def proposed(seen: Seen) -> tuple[Hypothesis, ...]:

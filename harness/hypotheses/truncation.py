@@ -9,8 +9,10 @@ import numpy.typing as npt
 from harness.hypotheses.hypothesis import Hypothesis, Pieces
 from harness.hypotheses.seen import DecodeIds, Seen
 from harness.outcomes import Ids
+from harness.plural import counted
 
 BYTES, CHARACTERS, TOKENS = NAMES = ("truncated-bytes", "truncated-characters", "truncated-tokens")
+PARAMETERS = dict.fromkeys(NAMES, ("n",))
 # A limit below this would be noticed by every user, so shorter cases cannot show one.
 _SHOWS = 256
 # Decoded ids put the limit within this many bytes: a character cut in two may come back as U+FFFD.
@@ -78,12 +80,12 @@ def proposed(seen: Seen) -> tuple[Hypothesis, ...]:
 def _hypothesis(name: str, n: int) -> Hypothesis:
     parameters = (("n", n),)
     if name == TOKENS:
-        summary = f"the answer ends after its first {n} ids"
+        summary = f"the answer ends after its first {counted(n, 'id')}"
         return Hypothesis(name, "input", summary, parameters, ids=_cut_ids(n))
     if name == BYTES:
-        summary = f"the text ends after its first {n} bytes"
+        summary = f"the text ends after its first {counted(n, 'byte')}"
         return Hypothesis(name, "input", summary, parameters, text=_cut_bytes(n))
-    summary = f"the text ends after its first {n} characters"
+    summary = f"the text ends after its first {counted(n, 'character')}"
     return Hypothesis(name, "input", summary, parameters, text=_cut_characters(n))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tabulate import tabulate
 
+from harness.plural import counted
 from harness.report.escape import terminal
 from harness.report.explanation import (
     Answer,
@@ -55,12 +56,12 @@ def _title(one: Explanation) -> str:
 
 def _input(one: Explanation) -> list[str]:
     text = text_of(one.data)
-    size = f"{len(one.data)} bytes"
+    size = counted(len(one.data), "byte")
     if text is None:
         lines = [f"input  {size}, not UTF-8: the oracle has no answer"]
     else:
         shown = terminal(text[:_BYTES]) + (" …" if len(text) > _BYTES else "")
-        lines = [f'input  "{shown}"', f"       {size}, {len(text)} characters"]
+        lines = [f'input  "{shown}"', f"       {size}, {counted(len(text), 'character')}"]
     more = " …" if len(one.data) > _BYTES else ""
     lines.append(f"bytes  {one.data[:_BYTES].hex(' ') or '(none)'}{more}")
     special = [] if text is None else special_characters(text)
@@ -69,10 +70,10 @@ def _input(one: Explanation) -> list[str]:
         lines.append(
             f"       {char['code_point']} {char['name']} ({bytes.fromhex(char['hex']).hex(' ')}), "
             f"{char['category']}{mark}, character {char['at']}"
-            + (f" and {char['times'] - 1} times more" if char["times"] > 1 else "")
+            + (f" and {counted(char['times'] - 1, 'time')} more" if char["times"] > 1 else "")
         )
     if len(special) > _CHARS:
-        lines.append(f"       and {len(special) - _CHARS} characters more")
+        lines.append(f"       and {counted(len(special) - _CHARS, 'character')} more")
     return lines
 
 

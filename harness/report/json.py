@@ -22,6 +22,7 @@ def to_dict(report: Report) -> dict[str, Any]:
                 "probe_sha256": lane.probe_sha256,
                 "control": lane.control,
                 "invalid": lane.invalid,
+                "unavailable": lane.unavailable,
             }
             for lane in report.lanes
         ],
@@ -131,6 +132,7 @@ def _lane(one: Mapping[str, Any]) -> ReportLane:
         probe_sha256=one["probe_sha256"],
         control=one.get("control", False),
         invalid=one.get("invalid"),
+        unavailable=one.get("unavailable"),
     )
 
 

@@ -11,11 +11,11 @@ def render(report: Report) -> str:
     """Return the report as Markdown in which nothing that others wrote is markup or a command."""
     parts = [f"### tokparity: {told.headline(report)}", ""]
     parts += [f"- **invalid** {markdown(reason)}" for reason in report.invalid]
-    parts += [
-        f"- **lane unavailable** {markdown(lane.name)}"
-        for lane in report.lanes
-        if lane.status == "unavailable"
-    ]
+    for lane in report.lanes:
+        if lane.status == "unavailable":
+            why = [markdown(line) for line in (lane.unavailable or "").splitlines()]
+            parts.append(f"- **lane unavailable** {': '.join([markdown(lane.name), *why[:1]])}")
+            parts += [f"  - {line}" for line in why[1:]]
     parts += [f"- **drift** {markdown(sentence)}" for sentence in report.drift]
     tables, lines = table.split(report, markdown)
     for one in tables:

@@ -25,7 +25,10 @@ COUNTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class ReportLane:
-    """A lane of the run: ``status`` is ``ran``, ``invalid`` or ``unavailable``."""
+    """A lane of the run: ``status`` is ``ran``, ``sanitized``, ``invalid`` or ``unavailable``.
+
+    ``invalid`` and ``unavailable`` say why it is that; the latter may take several lines.
+    """
 
     name: str
     axes: Mapping[str, str]
@@ -33,6 +36,7 @@ class ReportLane:
     probe_sha256: str | None = None
     control: bool = False
     invalid: str | None = None
+    unavailable: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

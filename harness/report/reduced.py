@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.errors import TokparityError
+from harness.plural import counted
 from harness.reduced import Reduced
 from harness.report.escape import terminal
 from harness.report.model import Report
@@ -75,8 +76,8 @@ def sentence(evidence: Mapping[str, Any], show: Show) -> str:
     asked = max(evidence["questions"].values(), default=0)
     sure = _sure(evidence["minimal"], evidence["unit"], evidence["stopped"], show)
     return (
-        f"reduced: {show(str(evidence['case']))} to {shown} ({_bytes(evidence['bytes'])}, "
-        f"{sure}; {asked} questions a lane)"
+        f"reduced: {show(str(evidence['case']))} to {shown} ({counted(evidence['bytes'], 'byte')}, "
+        f"{sure}; {counted(asked, 'question')} a lane)"
     )
 
 
@@ -86,7 +87,8 @@ def render(reduced: Reduced) -> str:
     before, after = len(reduced.original), len(reduced.data)
     sure = _sure(reduced.minimal, reduced.unit, reduced.stopped, terminal)
     lines = [
-        f"{terminal(reduced.case)}: {_bytes(before)} reduced to {_bytes(after)}, {sure}",
+        f"{terminal(reduced.case)}: {counted(before, 'byte')} reduced to "
+        f"{counted(after, 'byte')}, {sure}",
         f"    finding:   {terminal(reduced.cause)} [{terminal(reduced.finding)}], "
         f"{terminal(reduced.tokenizer)}, {terminal(reduced.operation)}",
     ]
@@ -128,7 +130,3 @@ def _ids(ids: Sequence[int]) -> str:
 def _some(words: Sequence[str]) -> str:
     more = len(words) - _SHOWN
     return " ".join([*words[:_SHOWN], *([f"… {more} more"] if more > 0 else [])])
-
-
-def _bytes(count: int) -> str:
-    return f"{count} byte{'' if count == 1 else 's'}"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.plural import counted
 from harness.report.model import Cell, Report
 from harness.report.words import Show
 
@@ -100,4 +101,5 @@ def _line(name: str, cells: Sequence[Cell], show: Show) -> str:
         ungraded=sum(cell.ungraded for cell in lane),
     )
     lanes = len({cell.lane for cell in cells})
-    return f"{show(name)}: {cell_text(total)} on each of {lanes} lanes, {len(lane)} corpora"
+    where = f"{counted(lanes, 'lane')}, {counted(len(lane), 'corpus', 'corpora')}"
+    return f"{show(name)}: {cell_text(total)} on each of {where}"

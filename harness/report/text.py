@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
+from harness.plural import counted
 from harness.report import table, told
 from harness.report.escape import terminal
 from harness.report.model import Finding, Policy, Report
@@ -16,11 +17,11 @@ def render(report: Report, *, width: int = 100) -> str:
     """
     parts = [f"tokparity: {told.headline(report)}"]
     parts += [f"  invalid: {terminal(reason)}" for reason in report.invalid]
-    parts += [
-        f"  lane unavailable: {terminal(lane.name)}"
-        for lane in report.lanes
-        if lane.status == "unavailable"
-    ]
+    for lane in report.lanes:
+        if lane.status == "unavailable":
+            why = [terminal(line) for line in (lane.unavailable or "").splitlines()]
+            parts.append(f"  lane unavailable: {': '.join([terminal(lane.name), *why[:1]])}")
+            parts += [f"    {line}" for line in why[1:]]
     parts += [f"  drift: {terminal(sentence)}" for sentence in report.drift]
     tables, lines = table.split(report, terminal)
     for one in tables:
@@ -85,6 +86,6 @@ def policies(found: Sequence[Policy]) -> list[str]:
     return [
         f"invalid UTF-8 is {terminal(name)}: "
         f"{', '.join(dict.fromkeys(terminal(policy.tokenizer) for policy in own))} "
-        f"({max(policy.cases for policy in own)} ungraded cases)"
+        f"({counted(max(policy.cases for policy in own), 'ungraded case')})"
         for name, own in groups.items()
     ]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.plural import counted
 from harness.report.escape import shell
 from harness.report.model import Finding, First, Report
 from harness.report.reduced import sentence as reduced_sentence
@@ -20,11 +21,6 @@ _WORDS = {
 }
 
 
-def counted(number: int, noun: str) -> str:
-    """Return ``1 case``, ``2 cases``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def headline(report: Report) -> str:
     """Return the run in one line."""
     lanes = sum(lane.status == "ran" for lane in report.lanes)
@@ -33,7 +29,7 @@ def headline(report: Report) -> str:
     return (
         f"{_WORDS.get(report.exit, report.verdict)} (exit {report.exit}): "
         f"{counted(lanes, 'lane')}, {counted(tokenizers, 'tokenizer')}, "
-        f"{counted(corpora, 'corpus').replace('corpuss', 'corpora')}"
+        f"{counted(corpora, 'corpus', 'corpora')}"
     )
 
 
@@ -92,8 +88,10 @@ def _proof(evidence: Mapping[str, Any], show: Show) -> list[str]:
         f"{evidence['judged'] - evidence['mismatching']} that agree"
     ]
     if evidence.get("sets_equal"):
+        count = evidence["mismatching"]
+        which = "that differs is" if count == 1 else "that differ are"
         told.append(
-            f"the {evidence['mismatching']} cases that differ are exactly the "
+            f"the {counted(count, 'case')} {which} exactly the "
             f"{evidence['normalized_form_differs']} whose normalized form differs"
         )
     if evidence.get("needed"):
@@ -187,7 +185,7 @@ def _refuted(refuted: Sequence[Mapping[str, Any]], show: Show) -> list[str]:
         told.append(words)
     if len(refuted) > _REFUTED:
         more = len(refuted) - _REFUTED
-        told.append(f"refuted besides: {more} {'hypothesis' if more == 1 else 'hypotheses'}")
+        told.append(f"refuted besides: {counted(more, 'hypothesis', 'hypotheses')}")
     return told
 
 

@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from harness.plural import counted
+
 # Makes text that others wrote safe for the place it is shown in (``harness.report.escape``).
 Show = Callable[[str], str]
 
@@ -82,7 +84,7 @@ def input_words(evidence: Mapping[str, Any], show: Show) -> str:
     more = " …" if size > len(data) else ""
     text = _readable(data, cut=bool(more))
     quoted = data.hex(" ") if text is None else show('"' + text + '"')
-    return f"{quoted}{more} ({size} byte{'' if size == 1 else 's'})"
+    return f"{quoted}{more} ({counted(size, 'byte')})"
 
 
 def _readable(data: bytes, *, cut: bool) -> str | None:

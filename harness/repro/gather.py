@@ -21,7 +21,7 @@ from harness.plan import Plan
 from harness.report.model import Finding, First
 from harness.repro.included import included
 from harness.repro.layout import Layout, layout, normal
-from harness.repro.value import TOKENIZER, Reproducer, Side, Unmade
+from harness.repro.value import ORDINARY, TOKENIZER, Reproducer, Side, Unmade
 from harness.runners import runner_for
 from harness.session import Limits
 from harness.subject import Subject
@@ -82,7 +82,7 @@ def reproducer(source: Source, found: Finding) -> Reproducer:
     if first.observed_status not in _SHOWABLE:
         raise Unmade(f"its first case has no outcome to show: {first.observed_status}")
     plan, subject = source.plan, source.subject
-    lanes = _lanes(found, first)
+    lanes = lanes_shown(found, first)
     variants = [_variant(plan, lane) for lane in lanes]
     flags: list[tuple[str, ...]] = [()] * len(lanes)
     carried: frozenset[Path] = frozenset(_given_files(subject))
@@ -124,27 +124,40 @@ def reproducer(source: Source, found: Finding) -> Reproducer:
     )
 
 
-def _lanes(found: Finding, first: First) -> list[Lane]:
-    """Return the lane of the first case and, for lane against lane, one of another answer."""
+def lanes_shown(found: Finding, first: First) -> list[Lane]:
+    """Return the lane of the first case and, for lane against lane, one of another answer.
+
+    Raises :class:`Unmade` where one of them runs elsewhere.
+    """
     lane = parse(first.lane)
     if (why := _elsewhere(lane)) is not None:
-        raise Unmade(f"its first case is of a lane that {why}")
+        raise Unmade(f"its first case is of the lane {lane.name}, which {why}")
     groups = found.evidence.get("groups") or ()
     if not found.axes or not groups:
         return [lane]
     others = [parse(name) for group in groups if first.lane not in group for name in group]
     near = [other for other in others if _elsewhere(other) is None]
     if not near:
-        raise Unmade(f"every lane of another answer {_elsewhere(others[0])}" if others else "")
+        why = _elsewhere(others[0]) if others else None
+        raise Unmade(f"every lane of another answer {why}" if why else "no lane answers otherwise")
     # What differs least from the first lane, and is quickest, shows it best.
     near.sort(key=lambda other: (not other.native, other.triple != lane.triple))
     return [lane, near[0]]
 
 
 def _elsewhere(lane: Lane) -> str | None:
+    """Return why plain commands do not show what a lane shows; None where they do."""
     if lane.contained:
-        return "runs in a container, which plain commands do not start"
-    return "runs on another machine" if lane.machine is not None else None
+        return (
+            "runs in a container: its engine, image, user and limits are none of what the plain "
+            "compiler and emulator commands of a reproducer start"
+        )
+    if lane.machine is not None:
+        return (
+            "runs on another machine: the plain compiler and emulator commands of a reproducer "
+            "start a probe here, and have neither that machine nor the way to it"
+        )
+    return None
 
 
 def _variant(plan: Plan, lane: Lane) -> Variant:
@@ -182,7 +195,7 @@ def _side(
         command=(f"build/probe-{number}",) if subject.command is None else subject.command,
         emulator=tuple(_called(word) for word in words[: words.index(_PLACEHOLDER)]),
         before=surroundings.command,
-        variables={"LC_ALL": "C", "TZ": "UTC", **dict(surroundings.environment)},
+        variables={**ORDINARY, **dict(surroundings.environment)},
         args=tuple(where.word(word) for word in subject.args),
         needs=tuple(
             (need.program, need.package)

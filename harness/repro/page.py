@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tabulate import tabulate
 
 from harness.needs import install_line
+from harness.plural import counted
 from harness.report import told
 from harness.report.escape import markdown
 from harness.report.model import Finding, Report
@@ -45,8 +46,11 @@ def page(one: Reproducer, report: Report) -> str:
     return "\n".join(parts) + "\n"
 
 
-def index(entries: Sequence[Entry]) -> str:
-    """Return the README above the reproducers: which finding has one, and why others have none."""
+def index(entries: Sequence[Entry], report: Report) -> str:
+    """Return the README above the reproducers: which finding has one, and why others have none.
+
+    Of one that has none there is the command that shows it again with tokparity, if any can.
+    """
     rows = [
         (
             f"[{entry.finding.id}]({entry.finding.id}/README.md)"
@@ -55,7 +59,7 @@ def index(entries: Sequence[Entry]) -> str:
             markdown(entry.finding.cause or "no cause"),
             markdown(entry.finding.tokenizer),
             ", ".join(map(markdown, entry.finding.operations)),
-            "`sh run.sh` there" if entry.why_not is None else f"none: {markdown(entry.why_not)}",
+            "`sh run.sh` there" if entry.why_not is None else _none(entry, report),
         )
         for entry in entries
     ]
@@ -67,6 +71,15 @@ def index(entries: Sequence[Entry]) -> str:
         parts.append("The run has no finding: there is nothing to reproduce.")
     parts += ["", "A directory that is not listed here is left over from an earlier run."]
     return "\n".join(parts) + "\n"
+
+
+def _none(entry: Entry, report: Report) -> str:
+    """Say why a finding has no reproducer, and what there is in its place."""
+    words = f"none: {markdown(entry.why_not or '')}"
+    again = None if entry.finding.absent else told.again(entry.finding, report)
+    if again is None:
+        return words
+    return f"{words}; with tokparity: <code>{markdown(again)}</code>"
 
 
 def _run(one: Reproducer) -> list[str]:
@@ -116,13 +129,17 @@ def _debugger(number: int, side: Side) -> list[str]:
         f"{where}, once `run.sh` has run (with `-g` in its compile command there are lines too):",
         "",
         *(f"    {one}" for one in commands),
+        "",
+        f"It takes {'gdb-multiarch' if side.emulator else 'gdb'}:",
+        "",
+        f"    {install_line(['gdb-multiarch' if side.emulator else 'gdb'])}",
     ]
 
 
 def _files(one: Reproducer) -> list[str]:
     source = "oracle's" if one.expected_from == "golden" else f"of {one.expected_from}"
     rows = [
-        (INPUT, f"the text, {told.counted(len(one.input), 'byte')}"),
+        (INPUT, f"the text, {counted(len(one.input), 'byte')}"),
         *([(ASKED, "the ids that are decoded")] if one.asked is not None else []),
         (EXPECTED, f"the answer expected, {source}"),
         (OBSERVED, f"the answer of lane 1: {one.status}"),
@@ -133,5 +150,5 @@ def _files(one: Reproducer) -> list[str]:
     names = sorted(one.files)
     parts += [f"- <code>{markdown(name)}</code>" for name in names[:_FILES]]
     if len(names) > _FILES:
-        parts += [f"- and {len(names) - _FILES} sources more"]
+        parts += [f"- and {counted(len(names) - _FILES, 'source')} more"]
     return parts

@@ -4,7 +4,17 @@ import shlex
 from collections.abc import Sequence
 
 from harness.report.escape import terminal
-from harness.repro.value import ASKED, EXPECTED, INPUT, OBSERVED, PORT, TOKENIZER, Reproducer, Side
+from harness.repro.value import (
+    ASKED,
+    EXPECTED,
+    INPUT,
+    OBSERVED,
+    ORDINARY,
+    PORT,
+    TOKENIZER,
+    Reproducer,
+    Side,
+)
 
 _WIDE = 96
 
@@ -19,12 +29,17 @@ def script(one: Reproducer) -> str:
 
 
 def debugger(side: Side) -> list[str]:
-    """Return the commands that show one side in a debugger; one in each of two terminals."""
+    """Return the commands that show one side in a debugger; one in each of two terminals.
+
+    What the probe is started in goes with it, where that is not what every probe has.
+    """
     asked = f"< {_file('request')}"
+    own = {name: value for name, value in side.variables.items() if ORDINARY.get(name) != value}
+    started_in = ["env", *(f"{name}={value}" for name, value in own.items())] if own else []
     program, *beyond = side.command
     if side.emulator:
         name, *options = side.emulator
-        start = [name, "-g", str(PORT), *options, *side.command, TOKENIZER, *side.args]
+        start = [*started_in, name, "-g", str(PORT), *options, *side.command, TOKENIZER, *side.args]
         sysroot = [options[at + 1] for at, word in enumerate(options) if word == "-L"]
         root = "".join(f" -ex {shlex.quote(f'set sysroot {path}')}" for path in sysroot)
         return [
@@ -32,7 +47,8 @@ def debugger(side: Side) -> list[str]:
             f"gdb-multiarch{root} -ex 'target remote localhost:{PORT}' {shlex.quote(program)}",
         ]
     run = f"run {command([*beyond, TOKENIZER, *side.args])} {asked}"
-    return [f"gdb -ex {shlex.quote(run)} {shlex.quote(program)}"]
+    gdb = command([*started_in, "gdb"])
+    return [f"{gdb} -ex {shlex.quote(run)} {shlex.quote(program)}"]
 
 
 def by_hand(one: Reproducer, side: Side) -> str | None:

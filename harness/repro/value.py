@@ -9,6 +9,8 @@ from harness.report.model import Finding
 PORT = 1234
 EXPECTED, OBSERVED, INPUT, ASKED = "expected.ids", "observed.ids", "input.bin", "input.ids"
 TOKENIZER = "tokenizer.json"
+# The environment of every lane that has none of its own.
+ORDINARY = {"LC_ALL": "C", "TZ": "UTC"}
 
 
 class Unmade(Exception):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from harness.atomic import directory, storage, write_atomically
+from harness.atomic import directory, remedied, storage, write_atomically
 from harness.config import Config
 from harness.errors import StorageError, TokparityError
 from harness.files import read_ordinary
@@ -19,15 +19,18 @@ from harness.repro.page import HEADING, Entry, index, page
 from harness.repro.script import script
 from harness.repro.value import ASKED, EXPECTED, INPUT, OBSERVED, Reproducer, Unmade
 
-_REMEDY = "name another directory with --repro DIR"
+# What a person types to have reproducers elsewhere, unless the caller knows better.
+_OPTION = "--repro DIR"
 
 
-def claimed(place: Path) -> Path:
+def claimed(place: Path, option: str = _OPTION) -> Path:
     """Return ``place`` as a directory for reproducers; raises :class:`StorageError`.
 
     A page that lies there and is none of ours, such as a project's own, is not to be lost.
+    ``option`` is what names another place.
     """
-    writable(place, "directory of reproducers", _REMEDY)
+    remedy = f"name another directory with {option}"
+    writable(place, "directory of reproducers", remedy)
     readme = place / "README.md"
     if not os.path.lexists(readme):
         return place
@@ -39,17 +42,23 @@ def claimed(place: Path) -> Path:
         raise StorageError(
             "is no index of reproducers, and would be replaced by one",
             where=str(readme),
-            remedy=_REMEDY,
+            remedy=remedy,
         )
     return place
 
 
-def write_reproducers(report: Report, config: Config, place: Path) -> Path:
+def write_reproducers(report: Report, config: Config, place: Path, option: str = _OPTION) -> Path:
     """Write ``place/ID/`` for every finding that can have it, and ``place/README.md``; return that.
 
     A finding that cannot be carried has its reason there. What an earlier run left for the same
-    finding is replaced as a whole. Raises :class:`StorageError` where ``place`` cannot be written.
+    finding is replaced as a whole. Raises :class:`StorageError` where ``place`` cannot be written;
+    ``option`` is what names another place.
     """
+    with remedied(f"free some space, or name another directory with {option}"):
+        return _written(report, config, place)
+
+
+def _written(report: Report, config: Config, place: Path) -> Path:
     directory(place)
     entries: list[Entry] = []
     source = Source(plan_run(replace(config, cases=_cases(report))))
@@ -64,7 +73,7 @@ def write_reproducers(report: Report, config: Config, place: Path) -> Path:
         except TokparityError as error:
             entries.append(Entry(finding=found, why_not=error.what))
     readme = place / "README.md"
-    write_atomically(readme, _encoded(index(entries)))
+    write_atomically(readme, _encoded(index(entries, report)))
     return readme
 
 

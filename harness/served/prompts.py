@@ -3,25 +3,32 @@
 JSON Lines with ``{"_meta": {…}}`` as the first line and a prompt a line; or JSON, a list of the
 same or ``{"_meta": {…}, "prompts": […]}``. A prompt is a text, or an object with ``prompt`` or
 ``text`` and maybe an ``id``. ``_meta`` names ``target``, ``tolerance``, ``count``, ``boundary`` and
-``minimum``, each if it likes.
+``minimum``, each if it likes. What is sent to a live server may besides be several texts (a list as
+``prompt``) or a conversation (``messages``).
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ConfigDict, Field
 
 from harness.errors import UsageError
 from harness.served.benchfiles.documents import Document, fitted, load
+from harness.served.live.values import Message, Role
 from harness.served.target import Boundary
 from harness.validated import Strict, did_you_mean
 
 _WHAT = 'a prompt file: {"_meta": {"target": 512, …}}, then {"prompt": "…"} a line'
 _KNOWN = ["target", "tolerance", "count", "boundary", "minimum"]
 _TEXT_KEYS = ("prompt", "text")
+_ROLES = get_args(Role)
+_MESSAGES = '{"messages": [{"role": "user", "content": "…"}]}'
+
+# A text, several that are sent at once, or a conversation.
+Content = str | tuple[str, ...] | tuple[Message, ...]
 
 
 class Meta(Strict):
@@ -41,7 +48,14 @@ class Prompt:
     """One prompt; ``id`` is its own, or its number from 1."""
 
     id: str
-    text: str
+    content: Content
+
+    @property
+    def text(self) -> str:
+        """The text of a prompt that is one; raises TypeError for any other."""
+        if not isinstance(self.content, str):
+            raise TypeError("several texts or messages are not one text")
+        return self.content
 
 
 @dataclass(frozen=True)
@@ -93,16 +107,17 @@ class Checked:
         return min(self.counts) - self.band.low, self.band.high - max(self.counts)
 
 
-def read_prompts(path: Path) -> PromptFile:
+def read_prompts(path: Path, *, live: bool = False) -> PromptFile:
     """Return a prompt file.
 
     Raises :class:`UsageError`: what :func:`harness.served.benchfiles.documents.load` refuses; no
-    prompt; a prompt that is no text, has a lone surrogate, or is a list of messages, which needs a
-    chat template; ``_meta`` with a wrong type or a misspelt key, or not at the start.
+    prompt; a prompt that is no text, or has a lone surrogate; ``_meta`` with a wrong type or a
+    misspelt key, or not at the start. Unless ``live``, also several texts at once, and a list of
+    messages, whose length needs the chat template.
     """
     content = load(path, _WHAT)
     meta, rows = _split(content.documents)
-    prompts = tuple(_prompt(one, number) for number, one in enumerate(rows, start=1))
+    prompts = tuple(_prompt(one, number, live=live) for number, one in enumerate(rows, start=1))
     if not prompts:
         raise UsageError("holds no prompt", where=str(path), expected=_WHAT)
     return PromptFile(path, content.sha256, meta, prompts)
@@ -144,30 +159,61 @@ def _meta(document: Document) -> Meta:
     return meta
 
 
-def _prompt(document: Document, number: int) -> Prompt:
+def _prompt(document: Document, number: int, *, live: bool) -> Prompt:
     value: Any = document.value
     name = str(number)
     if isinstance(value, Mapping):
         if "_meta" in value:
             raise UsageError("has _meta after the start", where=document.place, expected=_WHAT)
-        if "messages" in value:
-            raise UsageError(
-                "is a list of messages, whose length needs the chat template",
-                where=document.place,
-                remedy="give the rendered text as the prompt",
-            )
         given = value.get("id")
         name = name if given is None else str(given)[:200]
+        if "messages" in value:
+            return Prompt(name, _messages(value, document.place, live=live))
         value = next((value[key] for key in _TEXT_KEYS if key in value), None)
+    if live and isinstance(value, list) and value:
+        return Prompt(name, tuple(_text(one, document.place) for one in value))
+    return Prompt(name, _text(value, document.place))
+
+
+def _text(value: object, where: str, what: str = "is no prompt", expected: str = _WHAT) -> str:
     if not isinstance(value, str):
-        raise UsageError("is no prompt", where=document.place, expected=_WHAT)
+        raise UsageError(what, where=where, expected=expected)
     surrogate = next((one for one in value if "\ud800" <= one <= "\udfff"), None)
     if surrogate is not None:
         raise UsageError(
             f"has the lone surrogate U+{ord(surrogate):04X}, which no UTF-8 can carry",
-            where=document.place,
+            where=where,
         )
-    return Prompt(name, value)
+    return value
+
+
+def _messages(value: Mapping[str, Any], where: str, *, live: bool) -> tuple[Message, ...]:
+    if not live:
+        raise UsageError(
+            "is a list of messages, whose length needs the chat template",
+            where=where,
+            remedy="give the rendered text as the prompt",
+        )
+    if any(key in value for key in _TEXT_KEYS):
+        raise UsageError("has messages and a prompt", where=where, expected="one of the two")
+    messages = value["messages"]
+    if not isinstance(messages, list) or not messages:
+        raise UsageError("has no list of messages", where=where, expected=_MESSAGES)
+    return tuple(_message(one, f"{where}: messages.{at}") for at, one in enumerate(messages))
+
+
+def _message(value: object, where: str) -> Message:
+    if not isinstance(value, Mapping):
+        raise UsageError("is no message", where=where, expected=_MESSAGES)
+    role = next((one for one in _ROLES if one == value.get("role")), None)
+    if role is None:
+        raise UsageError(
+            f"has the role '{str(value.get('role'))[:60]}'",
+            where=where,
+            expected=", ".join(_ROLES),
+        )
+    content = _text(value.get("content"), where, "has a content that is no text", _MESSAGES)
+    return Message(role, content)
 
 
 def check(
@@ -182,10 +228,10 @@ def check(
     ``counts`` are the prompts' tokens at the band's boundary; ``stable`` says of each whether its
     ids survive decoding and encoding again.
     """
-    seen: dict[str, int] = {}
+    seen: dict[Content, int] = {}
     twins = []
     for row, prompt in enumerate(file.prompts):
-        if seen.setdefault(prompt.text, row) != row:
+        if seen.setdefault(prompt.content, row) != row:
             twins.append(row)
     outside = [
         row
@@ -213,8 +259,8 @@ def _violations(found: Checked) -> tuple[str, ...]:
     if meta.count is not None and meta.count != len(prompts):
         words.append(f"_meta.count is {meta.count:,} and there are {len(prompts):,} prompts")
     if found.twins:
-        most, times = Counter(prompt.text for prompt in prompts).most_common(1)[0]
-        first = next(prompt.id for prompt in prompts if prompt.text == most)
+        most, times = Counter(prompt.content for prompt in prompts).most_common(1)[0]
+        first = next(prompt.id for prompt in prompts if prompt.content == most)
         words.append(
             f"{len(found.twins):,} prompts repeat an earlier one (prompt {first} stands {times} "
             "times)"

@@ -15,6 +15,7 @@ import numpy as np
 
 from harness.isolate import NONDETERMINISM
 from harness.outcomes import Status
+from harness.plural import counted
 from harness.report.model import Finding, Policy, Report, ReportLane
 from harness.verdict.cells import cells
 from harness.verdict.claims import claims, settle_nondeterminism
@@ -27,6 +28,7 @@ from harness.verdict.deviations import (
     declare,
     declared_for,
     hold_to_declarations,
+    parameters_known,
 )
 from harness.verdict.question import Grade, Question, grades
 
@@ -38,6 +40,7 @@ __all__ = [
     "declarable",
     "declared_for",
     "judge",
+    "parameters_known",
 ]
 
 
@@ -45,7 +48,8 @@ __all__ = [
 class LaneInfo:
     """A lane of the run. ``invalid`` says why it is not to be believed.
 
-    ``status`` is ``ran``, or ``unavailable`` for a lane that could not be built or run.
+    ``status`` is ``ran``, or ``unavailable`` for a lane that could not be built or run, and then
+    ``unavailable`` says why.
     """
 
     name: str
@@ -55,6 +59,7 @@ class LaneInfo:
     emulated: bool = False
     invalid: str | None = None
     status: str = "ran"
+    unavailable: str | None = None
 
 
 def judge(
@@ -202,6 +207,7 @@ def _report_lane(lane: LaneInfo) -> ReportLane:
         probe_sha256=lane.probe_sha256,
         control=lane.control,
         invalid=lane.invalid,
+        unavailable=lane.unavailable,
     )
 
 
@@ -212,8 +218,8 @@ def _limits(lanes: Sequence[LaneInfo], answers: Sequence[Answer], control: str |
     emulated = sum(lane.emulated for lane in ran)
     if emulated:
         said.append(
-            f"{emulated} of {len(ran)} lanes ran under an emulator: emulation is not silicon, and "
-            "weak memory ordering does not show there"
+            f"{emulated} of {counted(len(ran), 'lane')} ran under an emulator: emulation is not "
+            "silicon, and weak memory ordering does not show there"
         )
     compilers = sorted({lane.axes["compiler"] for lane in ran if "compiler" in lane.axes})
     if compilers:

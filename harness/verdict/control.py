@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.outcomes import Status
+from harness.plural import counted
 from harness.verdict.claims import UNEXPLAINED, UNRESOLVED, Claim
 from harness.verdict.question import Grade, Grades, Question
 
@@ -47,10 +48,10 @@ def distrust(
     if missed.shape[0]:
         first = question.cases[int(missed[0])]
         return [
-            f"{where}: {missed.shape[0]} of {int(smoke.sum())} smoke cases differ from the golden "
-            f"and no proven cause says why, first {first}"
+            f"{where}: {missed.shape[0]} of {counted(int(smoke.sum()), 'smoke case')} not as in "
+            f"the golden, and no proven cause says why, first {first}"
         ]
     asked = smoke & (graded[lane] != Grade.UNSUPPORTED)
     if asked.any() and not ((graded == Grade.PASS) | proven).any(axis=0)[asked].any():
-        return [f"{where}: none of {int(asked.sum())} smoke cases was reproduced"]
+        return [f"{where}: none of {counted(int(asked.sum()), 'smoke case')} was reproduced"]
     return []

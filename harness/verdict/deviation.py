@@ -1,11 +1,11 @@
 """One deviation an owner declares: which cause, with which parameters, and where it may appear."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from harness.hypotheses import NAMES
-from harness.isolate import PLATFORM_CAUSES, PLATFORM_PREFIX
+from harness.hypotheses import NAMES, PARAMETERS
+from harness.isolate import AXES, PLATFORM_CAUSES, axes_of_cause
 from harness.verdict.claims import SPEAKING_CAUSES, UNRESOLVED
 
 # What an owner may declare. Nobody can promise nondeterminism, nor declare the unexplained.
@@ -18,15 +18,24 @@ DECLARABLE_NAMES: tuple[str, ...] = (
 AND = "+"
 
 
-def declarable(cause: str) -> bool:
+def declarable(cause: str, axes: Collection[str] = AXES) -> bool:
     """Whether a deviation may name ``cause``.
 
-    That is one of the fixed names, any ``platform-…``, or hypotheses joined as ``a+b``.
+    That is one of the fixed names, ``platform-`` and the names of ``axes`` that are a cause
+    together, or hypotheses joined as ``a+b``.
     """
     parts = cause.split(AND)
     if len(parts) > 1:
         return len(set(parts)) == len(parts) and all(part in NAMES for part in parts)
-    return cause in DECLARABLE_NAMES or cause.startswith(PLATFORM_PREFIX)
+    return cause in DECLARABLE_NAMES or bool(axes_of_cause(cause, axes))
+
+
+def parameters_known(cause: str) -> tuple[str, ...]:
+    """Return the keys that a cause may be declared with; ``name.key`` where it is a combination."""
+    parts = cause.split(AND)
+    if len(parts) == 1:
+        return PARAMETERS.get(cause, ())
+    return tuple(f"{part}.{key}" for part in parts for key in PARAMETERS.get(part, ()))
 
 
 @dataclass(frozen=True, kw_only=True)

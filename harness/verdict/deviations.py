@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.diff import Mask
 from harness.hypotheses.trial import Examined
-from harness.isolate import axes_of_cause
+from harness.isolate import AXES, axes_of_cause
 from harness.report.model import Finding, ReportLane
 from harness.verdict.claims import Claim, rename
 from harness.verdict.deviation import (
@@ -17,6 +17,7 @@ from harness.verdict.deviation import (
     Deviation,
     declarable,
     declared_for,
+    parameters_known,
 )
 from harness.verdict.question import Grade, Grades, Question
 from harness.verdict.wider import Reading, parameters_of, readings, wider
@@ -30,6 +31,7 @@ __all__ = [
     "declare",
     "declared_for",
     "hold_to_declarations",
+    "parameters_known",
 ]
 
 
@@ -213,9 +215,10 @@ def _hold_other(
     concerned: Sequence[Answer], lanes: Sequence[ReportLane], deviation: Deviation
 ) -> list[str]:
     """Find a declared cause of which no finding of any tokenizer it names shows a trace."""
-    axes = axes_of_cause(deviation.cause)
-    values = {tuple(lane.axes.get(axis, "") for axis in own) for own in axes for lane in lanes}
-    if axes and len(values) <= len(axes):
+    stated = {axis for lane in lanes for axis in lane.axes}
+    varying = {axis for axis in stated if len({lane.axes.get(axis, "") for lane in lanes}) > 1}
+    axes = axes_of_cause(deviation.cause, {*AXES, *stated})
+    if axes and not any(varying.issuperset(own) for own in axes):
         return [f"declared deviation {deviation.cause}: the lanes that ran do not differ in it"]
     for glob in deviation.tokenizers:
         own = [one for one in concerned if fnmatchcase(one.question.tokenizer, glob)]

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from harness.plural import counted
 from harness.report.model import Finding, Report, ReportLane
 from harness.sanitizer_words import MEMORY_ERROR, SANITIZER_CAUSES, Sighting
 
@@ -28,20 +29,35 @@ class Sanitized:
 
 
 def with_sanitizers(report: Report, seen: Sanitized) -> Report:
-    """Return the report with what the sanitizers saw; a fault, or a lane not believed, fails it."""
+    """Return the report with what the sanitizers saw; a fault, or a lane not believed, fails it.
+
+    So does a lane that could not be built: what the lanes of the run itself came to stands, and a
+    sentence says which verdict that is.
+    """
     found = _faults(seen.sightings, report.command)
     findings = (*(_beside(one, seen.sightings) for one in report.findings), *found)
     invalid = (*report.invalid, *(f"{lane}: {why}" for lane, why in seen.invalid.items()))
-    status = 3 if invalid else report.exit or (1 if found else 0)
+    lacking = [lane for lane in seen.lanes if lane.status == "unavailable"]
+    status = 3 if invalid else 4 if lacking else report.exit or (1 if found else 0)
     return replace(
         report,
         verdict="invalid" if invalid else "fail" if status else "pass",
         exit=status,
         lanes=(*report.lanes, *seen.lanes),
         findings=findings,
-        limits=(*report.limits, *seen.limits),
+        limits=(*report.limits, *seen.limits, *_without(lacking, report)),
         invalid=invalid,
     )
+
+
+def _without(lacking: Sequence[ReportLane], report: Report) -> list[str]:
+    """Say what the run came to without the sanitizers that could not be built."""
+    if not lacking:
+        return []
+    return [
+        f"{counted(len(lacking), 'sanitizer lane')} could not be built: faults of that kind were "
+        f"not looked for; the run itself came to '{report.verdict}', exit {report.exit}"
+    ]
 
 
 def _faults(sightings: Sequence[Sighting], command: Sequence[str]) -> list[Finding]:
@@ -65,7 +81,7 @@ def _finding(
     again = [*command, "--sanitize", "--tokenizer", tokenizer]
     again += ["--case", cases[0]] if cases else []
     kind = "memory was misused" if cause == MEMORY_ERROR else "the behaviour is undefined"
-    many = "at 1 place" if len(places) == 1 else f"at {len(places)} places"
+    many = f"at {counted(len(places), 'place')}"
     return Finding(
         id=hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8],
         tokenizer=tokenizer,

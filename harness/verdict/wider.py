@@ -7,6 +7,7 @@ import numpy as np
 
 from harness.diff import Mask, differs
 from harness.hypotheses.trial import Examined
+from harness.plural import counted
 from harness.verdict.claims import UNEXPLAINED, Claim
 from harness.verdict.deviation import AND, Deviation
 from harness.verdict.question import Question
@@ -39,8 +40,8 @@ def wider(question: Question, left: Claim, deviations: Sequence[Deviation]) -> C
         return left
     cases = [question.cases[row] for row in np.flatnonzero(where.any(axis=0)).tolist()]
     shown = [lanes[row] for row in np.flatnonzero(where.any(axis=1)).tolist()]
-    noun = "case" if len(cases) == 1 else "cases"
-    words = f"wider than declared: {len(cases)} {noun}: {_listed(cases)}; {'; '.join(why)}"
+    count = counted(len(cases), "case")
+    words = f"wider than declared: {count}: {_listed(cases)}; {'; '.join(why)}"
     evidence = {
         **left.evidence,
         "wider_than_declared": {"cases": cases, "lanes": shown, "why": list(why)},

@@ -16,8 +16,10 @@ import yaml
 from harness.config import Overrides, resolve
 from harness.outcomes import Operation
 from harness.pipeline import run
+from harness.places import bundled
 from harness.report.model import Finding, Report
 from harness.subject import Subject
+from harness.tokenizers import cached_path, sources
 from harness.verdict.claims import UNEXPLAINED
 
 HERE = Path(__file__).resolve().parent
@@ -26,6 +28,8 @@ CORPUS = HERE / "corpus.jsonl"
 TOKENIZERS = HERE / "tokenizers"
 BOTH: tuple[Operation, ...] = ("encode", "encode_special")
 KINDS = ("single", "pair", "triple", "outside", "healthy", "policy")
+# Of those in which nothing is planted: of the bank's own tokenizers, and of real ones.
+HEALTHY = ("healthy", "real")
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,18 @@ def entries() -> list[Entry]:
     """Return the whole bank, in the order of ``bank.yaml``."""
     listed = yaml.safe_load((HERE / "bank.yaml").read_text(encoding="utf-8"))
     return [entry for kind in KINDS for line in listed[kind] for entry in _entries(kind, line)]
+
+
+def real(cache: Path) -> tuple[list[Entry], tuple[str, ...]]:
+    """Return the healthy subjects on the real tokenizers in ``cache``, and the names it lacks.
+
+    They are no part of the bank, for these tokenizers are fetched, and take their time.
+    """
+    ways = dict.fromkeys(entry.plant for entry in entries() if entry.kind == "healthy")
+    named = [one for one in sources(bundled("goldens")).values() if one.pinned.package]
+    fetched = {one.name: cached_path(one, cache).is_file() for one in named}
+    found = [Entry("real", way, name) for name, there in fetched.items() if there for way in ways]
+    return found, tuple(name for name, there in fetched.items() if not there)
 
 
 def _entries(kind: str, line: Mapping[str, Any]) -> list[Entry]:

@@ -40,6 +40,9 @@ Command = Callable[..., Done]
 def _cache(worker: str, base: Path) -> Path:
     # One cache for the whole session, workers included: the product promises that runs at once
     # do not spoil each other, and the reference would be built once a worker otherwise.
+    kept = os.environ.get("TOKPARITY_TESTS_CACHE")
+    if kept:
+        return Path(kept) / "cache"
     root = base.parent if worker != "master" else base
     return root / "cache"
 

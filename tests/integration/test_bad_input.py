@@ -198,7 +198,14 @@ def test_a_wrong_choice(arguments: tuple[str, ...], words: tuple[str, ...], here
 
 @pytest.mark.parametrize(
     "arguments",
-    [("run", "--jobs", "0"), ("run", "--nope"), ("nope",), ("run", "--\x1b[31m"), ("\x1b[31m",)],
+    [
+        ("run", "--jobs", "0"),
+        ("run", "--nope"),
+        ("nope",),
+        ("run", "--\x1b[31m"),
+        ("\x1b[31m",),
+        ("run", "a.yaml", "\x1b[31m"),
+    ],
 )
 def test_a_wrong_command_line(arguments: tuple[str, ...], here: Here) -> None:
     done = decent(here(*arguments))
@@ -639,7 +646,7 @@ def test_an_interrupted_lane_keeps_what_the_others_finished(tmp_path: Path) -> N
     again = under_way(cache, "run", config)
     out, err = again.communicate(timeout=120)
     assert again.returncode == 0, out + err
-    assert "3 probes unchanged, 2 of 3 lane runs reused, 1 of 1 oracle checks reused" in out
+    assert "3 probes unchanged, 2 of 3 lane runs reused, 1 of 1 oracle check reused" in out
 
 
 def test_an_interrupted_oracle_leaves_nothing(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from harness import fetch as fetching
 from harness.errors import GoldenRefused, LaneUnavailable, StorageError
 from harness.fetch import command, fetch
-from harness.tokenizers import Source, SourceModel, cached_path, source, sources
+from harness.tokenizers import Source, SourceModel, cached_path, source, sources, template_path
 
 GOLDENS = Path(__file__).resolve().parents[2] / "goldens"
 CONTENT = b'{"model": {}}'
@@ -197,6 +197,45 @@ def test_a_changed_file_in_the_cache_is_fetched_again(
     assert fetch(pinned(tmp_path), tmp_path / "cache", said.append) == file
     assert file.path.read_bytes() == CONTENT
     assert "is not what is pinned" in said[0]
+
+
+TEMPLATE = b'{"chat_template": "x"}'
+
+
+def with_template(tmp_path: Path, content: bytes = TEMPLATE) -> Source:
+    member = {"path": "package/c.json", "sha256": hashlib.sha256(content).hexdigest()}
+    return pinned(tmp_path, template=member)
+
+
+def test_the_chat_template_comes_with_its_tokenizer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(tmp_path, monkeypatch, tar(("package/t.json", CONTENT), ("package/c.json", TEMPLATE)))
+    cache = tmp_path / "cache"
+    some = with_template(tmp_path)
+    file = fetch(some, cache)
+    config = template_path(some, cache)
+    assert config is not None and config.read_bytes() == TEMPLATE
+    assert config == file.path.with_name(f"{file.sha256}.config.json")
+    # A cache from before there were templates, and one that was tampered with.
+    for spoil in (config.unlink, lambda: config.write_bytes(b"{}")):
+        spoil()
+        said: list[str] = []
+        assert fetch(some, cache, said.append) == file
+        assert config.read_bytes() == TEMPLATE
+        assert "its chat template is not there as pinned" in said[0]
+    said = []
+    fetch(some, cache, said.append)
+    assert said == ["some: already there, sha256 as pinned"]
+
+
+def test_another_chat_template_than_the_pinned_is_refused_with_its_tokenizer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(tmp_path, monkeypatch, tar(("package/t.json", CONTENT), ("package/c.json", b"{}")))
+    with pytest.raises(GoldenRefused, match=r"'package/c\.json' of npm some 1\.0\.0 has sha256"):
+        fetch(with_template(tmp_path), tmp_path / "cache")
+    assert left_behind(tmp_path / "cache") == []
 
 
 def test_a_missing_client_is_named_with_its_install_line(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -90,6 +91,48 @@ def test_a_crash_is_a_crash_again(tokparity: Command, tmp_path: Path) -> None:
         "gdb -ex 'run tokenizer.json < build/request' build/probe-1"
         in (there / "README.md").read_text()
     )
+
+
+def in_gdb(there: Path, line: str, *commands: str) -> str:
+    """Run a line for a debugger as it is printed, with commands in the place of a person."""
+    typed = " ".join(["-batch", *(f"-ex {one}" for one in commands)])
+    done = subprocess.run(
+        ["sh", "-c", f"{line} {typed}"],  # noqa: S607
+        cwd=there,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def test_the_debuggers_commands_show_the_line_of_the_crash(
+    tokparity: Command, tmp_path: Path
+) -> None:
+    ran = planted(tokparity, tmp_path / "out", "crash-on-arch", CONTROL, ARM)
+    there = away(ran.only, tmp_path / "there")
+    script = there / "run.sh"
+    # As the page says: with -g there are lines.
+    script.write_text(re.sub(r"^\S*g\+\+ ", r"\g<0>-g ", script.read_text(), flags=re.MULTILINE))
+    reproduced(there)
+    readme = (there / "README.md").read_text()
+    stub, remote, native = re.findall(r"^    (qemu-\w+ -g .*|gdb.* -ex .*)$", readme, re.MULTILINE)
+    command = ["sh", "-c", f"exec {stub}"]
+    with subprocess.Popen(command, cwd=there, stdout=subprocess.DEVNULL) as qemu:
+        try:
+            seen = in_gdb(there, remote, "continue", "backtrace")
+        finally:
+            qemu.kill()
+    probe = (SUBJECTS / "crash-on-arch" / "probe.cpp").read_text().splitlines()
+    [number] = [n for n, line in enumerate(probe, start=1) if "raise(SIGSEGV)" in line]
+    assert "Program received signal SIGSEGV" in seen
+    assert f"crash-on-arch/probe.cpp:{number}" in seen
+    # The other lane does not crash: its debugger sees it answer and end.
+    seen = in_gdb(there, native)
+    assert f"ok {(there / 'expected.ids').read_text().strip()}\n" in seen
+    assert "exited normally" in seen
 
 
 def test_a_switch_of_the_subject_goes_along(tokparity: Command, tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """``--sanitize``: faults that ids do not show, each tied to its file, its line and its case."""
 
+import json
 import os
 import shutil
 from pathlib import Path
 from typing import Any
 
+from tests.integration.awkward import CONTROL
 from tests.integration.conftest import REPOSITORY, Command
 
 SUBJECTS = REPOSITORY / "tests" / "subjects"
@@ -60,21 +62,53 @@ def test_a_healthy_subject_shows_none(tokparity: Command) -> None:
     assert {lane["status"] for lane in done.report["lanes"]} == {"ran", "sanitized"}
 
 
-def test_a_machine_without_the_library_says_what_to_install(
-    tokparity: Command, tmp_path: Path
-) -> None:
+def poorer(tmp_path: Path, libraries: str) -> dict[str, str]:
+    """Return an environment in which the compiler has none of the libraries of this pattern."""
     real = shutil.which("g++")
     (tmp_path / "g++").write_text(
         "#!/bin/sh\n"
-        'case $1 in -print-file-name=lib*san.so) echo "${1#*=}";; '
-        f'*) exec {real} "$@";; esac\n'
+        f'case $1 in -print-file-name={libraries}) echo "${{1#*=}}";; *) exec {real} "$@";; esac\n'
     )
     (tmp_path / "g++").chmod(0o755)
-    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    done = tokparity("run", SUBJECTS / "second-start", "--sanitize", environment={"PATH": path})
-    assert done.code == 4, done.out
-    assert "missing libasan.so, libubsan.so" in done.err
-    assert "apt-get install -y libgcc-" in done.err
+    return {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+
+
+def test_a_machine_without_the_libraries_finishes_the_run_and_says_what_to_install(
+    tokparity: Command, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    poor = poorer(tmp_path, "lib*san.so")
+    options = ["--sanitize", "--json", "--out", out, "--lanes", CONTROL]
+    done = tokparity("run", SUBJECTS / "last-byte-dropped", *options, environment=poor)
+    assert done.code == 4, done.err
+    assert done.report["exit"] == 4
+    # What the run itself found is all there, in what is printed and in what is written.
+    assert [one["cause"] for one in done.report["findings"]] == ["last-byte-dropped"]
+    assert done.report["cells"]
+    assert sorted(lane["status"] for lane in done.report["lanes"]) == [
+        "ran",
+        "unavailable",
+        "unavailable",
+    ]
+    assert any("itself came to 'fail', exit 1" in limit for limit in done.report["limits"])
+    assert json.loads((out / "report.json").read_text()) == done.report
+    [finding] = done.report["findings"]
+    assert (out / "repro" / finding["id"] / "run.sh").is_file()
+    for text in ((out / "report.txt").read_text(), done.err):
+        assert "sanitizer=address: cannot be built here: missing libasan.so" in text
+        assert "sanitizer=undefined: cannot be built here: missing libubsan.so" in text
+        assert "apt-get install -y libgcc-" in text
+
+
+def test_a_sanitizer_that_is_there_looks_though_the_other_is_not(
+    tokparity: Command, tmp_path: Path
+) -> None:
+    poor = poorer(tmp_path, "libubsan.so")
+    subject = SUBJECTS / "out-of-bounds-read"
+    done = tokparity("run", subject, "--sanitize", "--json", environment=poor)
+    assert done.code == 4, done.err
+    assert [one["cause"] for one in done.report["findings"]] == ["memory-error"]
+    assert any("itself came to 'pass', exit 0" in limit for limit in done.report["limits"])
 
 
 def test_a_subject_given_as_a_command_cannot_be_built_so(

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.config import ConfigModel, DeviationModel, LimitsModel
+from harness.config import ConfigModel, LimitsModel
+from harness.deviation_file import DeviationModel
 from harness.subject_file import SubjectModel
 from tests.integration.conftest import REPOSITORY, Command, Done
 from tests.integration.page import blocks, commands, inline_commands, mappings, table

@@ -1,5 +1,6 @@
 """The bank of planted subjects is whole, and what a run makes of one is graded as it should be."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,10 @@ from harness.corpus import load
 from harness.hypotheses import NAMES
 from harness.hypotheses.input import POLICIES
 from harness.report.model import Finding, Policy, Report
+from harness.tokenizers import cached_path, source
 from scripts.confusion import HEADING, missed, page, with_section
 from tests.bank import probe
-from tests.bank.bank import CORPUS, TOKENIZERS, Entry, Grade, Result, entries, graded
+from tests.bank.bank import CORPUS, TOKENIZERS, Entry, Grade, Result, entries, graded, real
 from tests.bank.planted import DEFECTS, NotHere
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -212,6 +214,32 @@ def test_a_missed_target_is_said_and_a_wrong_name_whatever_the_share() -> None:
     assert missed([Result(NONE, Grade.SILENT, ())]) == [
         "outside the list: 0 of 1, and 100% are asked"
     ]
+
+
+def test_healthy_subjects_are_asked_on_the_real_tokenizers_that_are_there(tmp_path: Path) -> None:
+    none, lacking = real(tmp_path)
+    names = [path.parent.name for path in (ROOT / "goldens").glob("*/source.yaml")]
+    assert (none, sorted((*lacking, "bundled"))) == ([], sorted(names))
+    [first, *rest] = lacking
+    path = cached_path(source(first, ROOT / "goldens"), tmp_path)
+    path.parent.mkdir()
+    path.write_text("{}")
+    found, still = real(tmp_path)
+    assert list(still) == rest
+    assert {(one.kind, one.tokenizer) for one in found} == {("real", first)}
+    assert [one.plant for one in found] == list(dict.fromkeys(one.plant for one in of("healthy")))
+
+
+def test_what_was_not_fetched_is_said_and_what_was_named_is_a_miss() -> None:
+    entry = Entry("real", ("healthy-plain",), "gpt2")
+    silent, wrong = Result(entry, Grade.SILENT, ()), Result(entry, Grade.WRONG, ("a",))
+    text = page([silent], ["llama3", "qwen3"])
+    assert "They were so on gpt2; not fetched, and so not asked: llama3, qwen3." in text
+    assert re.search(r"^\| healthy, on real tokenizers \| 1 \|", text, re.MULTILINE)
+    assert "| healthy-plain |" not in text
+    assert "They were so on none." in page([])
+    assert missed([silent]) == []
+    assert len(missed([wrong])) == 2
 
 
 def test_the_section_takes_its_own_place_and_no_other() -> None:

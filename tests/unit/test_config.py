@@ -6,6 +6,7 @@ import pytest
 
 from harness.config import Config, Overrides, resolve
 from harness.errors import UsageError
+from harness.places import bundled
 
 MAIN = "int main() {}\n"
 
@@ -122,6 +123,19 @@ def test_our_adapter_is_a_main(tmp_path: Path) -> None:
         ("deviations: [{cause: crash, reason: ' '}]\n", "reason: is empty"),
         ("deviations: [{cause: memory-error, reason: r}]\n", "no cause"),
         ("deviations: [{cause: marks-capped, parameters: {cap: 1.5}, reason: r}]\n", "cap"),
+        ("deviations: [{cause: platform-char-arch, reason: r}]\n", "'platform-arch-char'?"),
+        ("deviations: [{cause: platform-char, reason: r}]\n", "did you mean 'char-signedness'?"),
+        ("deviations: [{cause: platform-anything, reason: r}]\n", "names no set of axes"),
+        ("deviations: [{cause: platform-, reason: r}]\n", "axes joined by -, of arch, char, "),
+        ("deviations: [{cause: platform-arch-chr, reason: r}]\n", "'platform-arch-char'?"),
+        ("deviations: [{cause: platform-arch-arch, reason: r}]\n", "names no set of axes"),
+        (
+            "deviations: [{cause: normalizer-left-out+nul-ends-txt, reason: r}]\n",
+            "its part 'nul-ends-txt' is no hypothesis\n  expected: did you mean 'nul-ends-text'?",
+        ),
+        ("deviations: [{cause: marks-capped+crash, reason: r}]\n", "its part 'crash' is no hyp"),
+        ("deviations: [{cause: marks-capped+, reason: r}]\n", "its part '' is no hypothesis"),
+        ("deviations: [{cause: bom-dropped+bom-dropped, reason: r}]\n", "'bom-dropped' stands in"),
         ("toolchains: [./gone]\n", "gone"),
     ],
 )
@@ -154,6 +168,107 @@ def test_a_deviation_may_be_of_one_subject_and_of_certain_values(tmp_path: Path)
     assert not first.of("other")
     assert second.parts == {"normalizer-left-out", "nul-ends-text"}
     assert second.link == "https://x.example"
+
+
+@pytest.mark.parametrize(
+    ("cause", "key", "words"),
+    [
+        (
+            "marks-capped",
+            "cpa",
+            "marks-capped has no parameter 'cpa'\n  expected: one of cap, broken, counted\n"
+            "  remedy: did you mean 'cap'?",
+        ),
+        ("marks-capped", "unicode", "expected: one of cap, broken, counted"),
+        ("normalizer-left-out", "unicode", "has no parameter 'unicode', nor any other"),
+        ("char-signedness", "cap", "has no parameter 'cap', nor any other"),
+        ("platform-arch-char", "cap", "has no parameter 'cap', nor any other"),
+        ("crash", "cap", "has no parameter 'cap', nor any other"),
+        ("marks-capped+nul-ends-text", "cap", "did you mean 'marks-capped.cap'?"),
+        ("marks-capped", "marks-capped.cap", "has no parameter 'marks-capped.cap'"),
+    ],
+)
+def test_a_parameter_that_the_cause_does_not_have(
+    tmp_path: Path, cause: str, key: str, words: str
+) -> None:
+    text = f"deviations: [{{cause: {cause}, parameters: {{{key}: 6}}, reason: r}}]\n"
+    with pytest.raises(UsageError) as caught:
+        configured(tmp_path, text)
+    assert f"tokparity.yaml: deviations[0].parameters.{key}: " in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_the_parameters_of_a_combination_are_those_of_its_parts(tmp_path: Path) -> None:
+    text = (
+        "deviations: [{cause: marks-capped+truncated-bytes, reason: r, "
+        "parameters: {marks-capped.cap: 6, truncated-bytes.n: 16}}]\n"
+    )
+    [one] = configured(tmp_path, text).deviations
+    assert one.parameters == (("marks-capped.cap", "6"), ("truncated-bytes.n", "16"))
+
+
+def test_axes_of_a_toolchain_file_may_be_declared(tmp_path: Path) -> None:
+    text = "deviations: [{cause: platform-arch-moon, reason: r}]\n"
+    with pytest.raises(UsageError, match="no cause"):
+        configured(tmp_path, text)
+    ours = bundled("toolchains") / "aarch64-linux-gnu.yaml"
+    own = tmp_path / "toolchains" / ours.name
+    own.parent.mkdir()
+    words = "axes:\n  moon: {default: new, values: {new: {}, full: {}}}\n"
+    own.write_text(ours.read_text().replace("axes:\n", words))
+    [one] = configured(tmp_path, f"toolchains: [toolchains]\n{text}").deviations
+    assert one.cause == "platform-arch-moon"
+    # A sanitizer's lanes are compared with nothing.
+    text = text.replace("moon", "sanitizer")
+    with pytest.raises(UsageError, match="no cause"):
+        configured(tmp_path, f"toolchains: [toolchains]\n{text}")
+
+
+MARKS = "{cause: marks-capped, parameters: {cap: 6}, reason: r}"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "twice"),
+    [
+        (MARKS, MARKS.replace("reason: r", "reason: again, link: 'https://x.example'"), True),
+        (MARKS, MARKS.replace("cause", "hypothesis").replace("6", "'6'"), True),
+        (MARKS, MARKS.replace("reason", "lanes: ['*'], subject: '*', reason"), True),
+        ("{cause: bom-dropped+crlf-to-lf, reason: r}",) * 2 + (True,),
+        (
+            "{cause: bom-dropped+crlf-to-lf, reason: r}",
+            "{cause: crlf-to-lf+bom-dropped, reason: r}",
+            True,
+        ),
+        (
+            "{cause: crash, tokenizers: [a, b], reason: r}",
+            "{cause: crash, tokenizers: [b, a, a], reason: r}",
+            True,
+        ),
+        (MARKS, MARKS.replace("6", "7"), False),
+        (MARKS, MARKS.replace("reason", "lanes: ['x*'], reason"), False),
+        (MARKS, MARKS.replace("reason", "tokenizers: ['x*'], reason"), False),
+        (MARKS, MARKS.replace("reason", "subject: mine, reason"), False),
+        (MARKS, "{cause: marks-capped, reason: r}", False),
+        ("{cause: bom-dropped, reason: r}", "{cause: crlf-to-lf, reason: r}", False),
+    ],
+)
+def test_what_is_declared_twice_is_refused(
+    tmp_path: Path, one: str, other: str, twice: bool
+) -> None:
+    text = f"deviations:\n  - {one}\n  - {{cause: hang, reason: r}}\n  - {other}\n"
+    if not twice:
+        assert len(configured(tmp_path, text).deviations) == 3
+        return
+    with pytest.raises(UsageError) as caught:
+        configured(tmp_path, text)
+    assert "tokparity.yaml: deviations[2]: declares " in str(caught.value)
+    assert "as deviations[0] does already" in str(caught.value)
+
+
+def test_a_cause_of_any_length_is_answered_at_once(tmp_path: Path) -> None:
+    for cause in ("platform-" + "arch-" * 5000, "+".join(["marks-capped"] * 5000), "x" * 50_000):
+        with pytest.raises(UsageError, match="no cause"):
+            configured(tmp_path, f"deviations: [{{cause: {cause}, reason: r}}]\n")
 
 
 def test_sanitizers_are_asked_for_on_the_command_line(tmp_path: Path) -> None:

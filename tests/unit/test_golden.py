@@ -112,7 +112,7 @@ def test_an_entry_that_would_change_is_shown_and_nothing_is_written(
     before = blessed.read_bytes()
     with pytest.raises(GoldenRefused) as caught:
         bless(blessed, oracle, tokenizer, [TWO, corpus(("c", b"x"), name="more")], COMMAND)
-    assert "1 recorded answers would change" in caught.value.what
+    assert "1 recorded answer would change" in caught.value.what
     assert "mine/a: ids from index 0: [2131, 7, 579" in caught.value.what
     assert "remove those entries" in str(caught.value.remedy)
     assert caught.value.exit_code == 5

@@ -1,16 +1,18 @@
 """Hypotheses: each changes what it says, is offered only where it can be tested, and composes."""
 
+import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 
 import numpy as np
 import pytest
 from tokenizers import Regex, pre_tokenizers
 
-from harness.hypotheses import NAMES, Hypothesis, can_show, combine, proposed
+from harness.hypotheses import NAMES, PARAMETERS, Hypothesis, can_show, combine, proposed
 from harness.hypotheses.input import LAST_BYTE_DROPPED, NUL_ENDS_TEXT, POLICIES
 from harness.hypotheses.normalizer import beside_added, normalized_contents, segments
+from tests.bank.bank import TOKENIZERS
 from tests.unit import tiny
 from tests.unit.observed import seen
 
@@ -63,6 +65,27 @@ def test_whatever_is_offered_changes_something_and_nothing_else(
         assert one.name in NAMES
         assert observed.description == before, one.label
     assert len({one.label for one in offered}) == len(offered)
+
+
+OTHERS = "\u3000naïve a\u0903\u20dd 한글 don't 123 \U0001fae8\u3000".encode()
+MARKED = "abcdefghijklmnopqrstuvwxyz\u0301\u0302\u0303".encode()
+
+
+def keys_offered(file: tiny.File, *, special: bool) -> Iterator[tuple[str, str]]:
+    """Yield each hypothesis that is offered, and the key of each of its parameters."""
+    for cases in ([*CASES, OTHERS], [MARKED]):
+        due = tiny.answers(file, cases, None, special=special)
+        given = [ids[: len(ids) // 2] for ids in due]
+        for one in proposed(tiny.observed(file, cases, given, special=special)):
+            yield from ((one.name, key) for key, _ in one.parameters)
+
+
+def test_the_keys_of_parameters_are_those_that_are_listed() -> None:
+    several_splits = json.loads((TOKENIZERS / "deepseek-like.json").read_text("utf-8"))
+    files = [several_splits, *(make() for make in MAKERS)]
+    asked = [(file, special) for file in files for special in (False, True)]
+    found = {pair for file, special in asked for pair in keys_offered(file, special=special)}
+    assert found == {(name, key) for name, keys in PARAMETERS.items() for key in keys}
 
 
 def test_ties_are_named_in_the_order_of_the_stages() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from harness.isolate import Separation, cause_of, induced, separate
+from harness.isolate import Separation, axes_of_cause, cause_of, induced, separate
 from harness.outcomes import Outcomes, Status, from_answers
 
 Values = dict[str, str]
@@ -277,3 +277,14 @@ def test_induced_is_a_mask_of_every_case_spoken_of() -> None:
     found = separate(observed(MATRIX, *rules), MATRIX)
     assert np.array_equal(induced(found, 3), [True, False, True])
     assert not induced((), 2).any()
+
+
+def test_the_axes_of_a_cause_are_those_it_is_named_by() -> None:
+    assert axes_of_cause("architecture") == (("arch",),)
+    assert set(axes_of_cause("fp-contraction")) == {("fp-contract",), ("arch", "fp-contract")}
+    for axes in ((), ("arch", "char"), ("long-double", "fp-contract"), ("locale", "arch", "cpu")):
+        cause = cause_of(axes)
+        assert [set(own) for own in axes_of_cause(cause)] == ([set(axes)] if axes else [])
+    assert axes_of_cause("platform-moon-phase") == ()
+    assert axes_of_cause("platform-moon-phase", ["moon", "moon-phase"]) == (("moon-phase",),)
+    assert axes_of_cause("nul-ends-text") == ()

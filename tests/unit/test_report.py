@@ -137,7 +137,7 @@ def report(word: str = "word", **changes: Any) -> Report:  # noqa: ANN401
     values: dict[str, Any] = {
         "verdict": "fail",
         "exit": 1,
-        "lanes": (*RAN, ReportLane(name=word, axes={}, status="unavailable")),
+        "lanes": (*RAN, ReportLane(name=word, axes={}, status="unavailable", unavailable=word)),
         "cells": cells,
         "findings": (finding, crashed),
         "limits": (word,),

@@ -13,10 +13,11 @@ import pytest
 from harness.errors import StorageError
 from harness.report.model import Finding, First, Report
 from harness.repro import claimed
+from harness.repro.gather import lanes_shown
 from harness.repro.layout import dependencies, layout, normal, search_directories
 from harness.repro.page import Entry, index, page
 from harness.repro.script import by_hand, debugger, folded, script
-from harness.repro.value import Reproducer, Side
+from harness.repro.value import Reproducer, Side, Unmade
 from harness.repro.write import put
 from tests.unit.test_report import HOSTILE
 
@@ -43,6 +44,9 @@ EMULATED = side(
     emulator=("qemu-aarch64", "-cpu", "cortex-a53"),
     needs=(("qemu-aarch64", "qemu-user"),),
 )
+
+
+FAILED = Report(verdict="fail", exit=1)
 
 
 def finding(word: str = "word", **changes: Any) -> Finding:  # noqa: ANN401
@@ -209,7 +213,7 @@ def test_no_text_of_others_is_run_or_acts_on_a_terminal(word: str) -> None:
     assert any("some-cause" in line for line in comments)
     pages = [
         *page(one, Report(verdict="fail", exit=1)).split("\n"),
-        *index([Entry(finding=one.finding, why_not=word)]).split("\n"),
+        *index([Entry(finding=one.finding, why_not=word)], FAILED).split("\n"),
     ]
     for line in [*comments, *pages]:
         assert not any(unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") for char in line)
@@ -251,6 +255,44 @@ def test_a_native_crash_has_a_debugger_and_a_native_mismatch_needs_none() -> Non
     assert "debugger" not in script(reproducer())
 
 
+def test_what_a_lane_sets_is_set_in_the_debugger_too() -> None:
+    variables = {"LC_ALL": "tr_TR.UTF-8", "TZ": "UTC"}
+    first, _ = debugger(replace(EMULATED, variables=variables))
+    assert first.startswith("env LC_ALL=tr_TR.UTF-8 qemu-aarch64 -g 1234 ")
+    [line] = debugger(side(variables=variables))
+    assert line.startswith("env LC_ALL=tr_TR.UTF-8 gdb -ex ")
+
+
+def test_the_page_says_which_debugger_it_takes() -> None:
+    one = reproducer(status="crash", sides=(side(), EMULATED))
+    text = page(one, FAILED)
+    assert "    apt-get install -y gdb\n" in text
+    assert "    apt-get install -y gdb-multiarch\n" in text
+
+
+@pytest.mark.parametrize(
+    ("runner", "words"), [("docker", "in a container"), ("ssh-board", "on another machine")]
+)
+def test_a_lane_that_plain_commands_do_not_start_has_none_and_says_why(
+    runner: str, words: str
+) -> None:
+    name = f"x86_64-linux-gnu/default/{runner}"
+    first = replace(finding().first or pytest.fail("no case"), lane=name)
+    found = finding(lanes=(name,), first=first)
+    with pytest.raises(Unmade) as caught:
+        lanes_shown(found, first)
+    why = str(caught.value)
+    assert name in why and words in why
+    text = index([Entry(finding=found, why_not=why)], FAILED)
+    row = next(line for line in text.splitlines() if found.id in line)
+    assert words in row
+    assert "tokparity run --tokenizer word --case smoke/word --lanes" in row
+    # Where only such a lane answers otherwise there is nothing to hold the first against.
+    local = finding(axes=("container",), evidence={"groups": [[LANE], [name]]})
+    with pytest.raises(Unmade, match=f"every lane of another answer runs {words}"):
+        lanes_shown(local, local.first or pytest.fail("no case"))
+
+
 def test_the_request_by_hand_is_what_the_protocol_has() -> None:
     one = reproducer()
     assert by_hand(one, one.sides[0]) == ("printf 'encode 6869\\n' | build/probe-1 tokenizer.json")
@@ -261,10 +303,10 @@ def test_the_request_by_hand_is_what_the_protocol_has() -> None:
 
 def test_the_index_says_which_finding_has_one_and_why_another_has_none() -> None:
     gone = finding(id="ffffffff", absent=True)
-    text = index([Entry(finding=finding()), Entry(finding=gone, why_not="it is gone")])
+    text = index([Entry(finding=finding()), Entry(finding=gone, why_not="it is gone")], FAILED)
     assert re.search(r"\[0123abcd\]\(0123abcd/README.md\).*sh run.sh", text)
     assert re.search(r"ffffffff.*none: it is gone", text)
-    assert "no finding" in index([])
+    assert "no finding" in index([], FAILED)
 
 
 def test_the_page_says_what_it_takes_and_what_is_missing() -> None:
@@ -282,7 +324,7 @@ def test_normal_paths_have_no_dots() -> None:
 def test_a_page_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
     assert claimed(tmp_path / "new") == tmp_path / "new"
     readme = tmp_path / "README.md"
-    readme.write_text(index([]))
+    readme.write_text(index([], FAILED))
     assert claimed(tmp_path) == tmp_path
     readme.write_text("# My project\n")
     with pytest.raises(StorageError, match="would be replaced"):

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from harness.report import json, text
-from harness.report.model import Finding, Report
+from harness.report import json, markdown, text
+from harness.report.model import Finding, Report, ReportLane
 from harness.sanitizer_words import MEMORY_ERROR, UNDEFINED_BEHAVIOUR, Fault, Sighting
 from harness.verdict.sanitized import Sanitized, with_sanitizers
 
@@ -88,6 +88,26 @@ def test_a_lane_that_is_not_believed_makes_the_run_invalid() -> None:
     found = with_sanitizers(PARITY, Sanitized(invalid={"x/sanitizer=address": "no hello"}))
     assert (found.verdict, found.exit) == ("invalid", 3)
     assert found.invalid == ("x/sanitizer=address: no hello",)
+
+
+def test_a_sanitizer_that_cannot_be_built_leaves_the_run_its_results() -> None:
+    why = "cannot be built here: missing libasan.so\nremedy: apt-get install -y x"
+    lane = ReportLane(name="x/sanitizer=address", axes={}, status="unavailable", unavailable=why)
+    report = Report(verdict="fail", exit=1, findings=(DIVERGENCE,))
+    found = with_sanitizers(report, Sanitized(lanes=(lane,)))
+    assert (found.verdict, found.exit, found.findings) == ("fail", 4, (DIVERGENCE,))
+    [limit] = found.limits
+    assert limit.startswith("1 sanitizer lane could not be built")
+    assert limit.endswith("the run itself came to 'fail', exit 1")
+    for told in (text.render(found), markdown.render(found)):
+        lines = told.splitlines()
+        [first] = [n for n, line in enumerate(lines) if "x/sanitizer" in line]
+        assert "missing libasan.so" in lines[first]
+        assert "apt-get install -y x" in lines[first + 1]
+    assert json.from_dict(json.to_dict(found)) == found
+    assert with_sanitizers(PARITY, Sanitized(lanes=(lane,))).exit == 4
+    invalid = Report(verdict="invalid", exit=3, invalid=("no",))
+    assert with_sanitizers(invalid, Sanitized(lanes=(lane,))).exit == 3
 
 
 def test_words_of_a_subject_do_not_act_on_a_terminal() -> None:

@@ -410,6 +410,13 @@ def test_a_declared_platform_cause_these_lanes_cannot_show() -> None:
     assert any("do not differ in it" in limit for limit in report.limits)
 
 
+def test_a_declared_set_of_axes_these_lanes_cannot_show() -> None:
+    deviation = Deviation(cause="platform-char-endian", reason="r")
+    report = judge(lanes(), [question(alike(EXPECTED))], deviations=[deviation])
+    assert report.exit == 0
+    assert any("do not differ in it" in limit for limit in report.limits)
+
+
 def test_a_confounded_axis_may_be_declared() -> None:
     wchar = {ARM: "unsigned"}
     known = {n: {**own, "wchar": wchar.get(n, "signed")} for n, own in AXES.items()}
@@ -717,6 +724,12 @@ def test_what_may_be_declared() -> None:
     assert not declarable("nondeterminism")
     assert not declarable("unexplained")
     assert not declarable("char-signednes")
+    assert not declarable("platform-anything")
+    assert not declarable("platform-char-arch")
+    assert not declarable("platform-char")
+    assert not declarable("platform-")
+    assert not declarable("platform-arch-moon")
+    assert declarable("platform-arch-moon", ["arch", "moon"])
     assert declarable("normalizer-left-out+nul-ends-text")
     assert not declarable("normalizer-left-out+normalizer-left-out")
     assert not declarable("normalizer-left-out+char-signedness")

@@ -78,9 +78,14 @@ def _is_word(char: str) -> bool:
 def _found(text: str, tokens: list[Token], *, shortest: bool) -> Iterator[tuple[int, Token]]:
     """Yield where added tokens begin, from the left, of several the longest (or shortest)."""
     ordered = sorted(tokens, key=lambda token: len(token["content"]), reverse=not shortest)
+    # Real tokenizers have hundreds, most of which begin alike, and a text has few such places.
+    beginning: dict[str, list[Token]] = {}
+    for token in ordered:
+        beginning.setdefault(token["content"][0], []).append(token)
     place = 0
     while place < len(text):
-        hit = next((one for one in ordered if text.startswith(one["content"], place)), None)
+        near = beginning.get(text[place], ())
+        hit = next((one for one in near if text.startswith(one["content"], place)), None)
         if hit is not None:
             yield place, hit
         place += 1 if hit is None else len(hit["content"])

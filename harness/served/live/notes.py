@@ -1,0 +1,98 @@
+"""What holds of all prompts together, in sentences. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.served.live.facts import Facts
+from harness.served.live.finding import Causes, Judgement, Verdict
+from harness.served.live.values import Row
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What the fit of templates came to.
+
+    ``names`` are the candidates that give the server's count on every shape; ``offset`` is a
+    constant difference to ours, which proves nothing; ``words`` say more. ``counts`` are the tokens
+    of every prompt under the first of them, row by row, None where it makes no text.
+    """
+
+    names: tuple[str, ...] = ()
+    counts: tuple[int | None, ...] = ()
+    offset: int | None = None
+    words: tuple[str, ...] = ()
+
+
+def notes_on(row: Row, sides: Sequence[Facts]) -> Iterator[str]:
+    """Yield what is worth knowing of one prompt, and is nobody's fault."""
+    unended = {k.value for (k, _), one in row.answers.items() if one.done is False and one.whole}
+    if unended:
+        yield f"no end mark in: {', '.join(sorted(unended))}"
+    for one in sides[:1]:
+        ids = row.expected if one.observed is None else one.observed[1]
+        if ids is not None and len(ids) > 1 and ids[0] == ids[1] in one.aids.special_ids:
+            name = next(text for text, number in one.aids.specials if number == ids[0])
+            yield f"begins with {name} twice, once written in the text and once put before it"
+
+
+def together(judgements: Sequence[Judgement]) -> list[str]:
+    """Return the notes on single prompts, each with the number of prompts it is of."""
+    found = Counter(note for one in judgements for note in one.notes)
+    return [f"{times:,} of {len(judgements):,} prompts: {note}" for note, times in found.items()]
+
+
+def on_causes(causes: Causes | None, judgements: Sequence[Judgement]) -> list[str]:
+    """Tell the proven cause, or that there is none where one is wanting."""
+    open_ones = (Verdict.TOKENIZER, Verdict.UNDETERMINED)
+    if causes is None:
+        return []
+    if not causes.causes and not any(
+        finding.verdict in open_ones for one in judgements for finding in one.findings
+    ):
+        return []  # what differs is explained, if not by the tokenizer
+    notes = []
+    if causes.causes:
+        named = " or ".join(f"{one.label} ({one.summary})" for one in causes.causes)
+        words = f"cause: {named}: it gives the server's {causes.by} on all {causes.judged:,} "
+        notes.append(f"{words}prompts, {causes.mismatching:,} of which are other than ours")
+        if len(causes.causes) > 1:
+            notes.append("these prompts cannot tell those causes apart")
+    elif causes.note is None and causes.mismatching:
+        notes.append(
+            f"no change known here gives the server's {causes.by} on all {causes.judged:,} prompts"
+        )
+    if causes.note is not None:
+        notes.append(causes.note)
+    return [*notes, *(f"refuted: {one}" for one in causes.refuted)]
+
+
+def on_fit(fitted: Fitted | None, judgements: Sequence[Judgement]) -> list[str]:
+    """Tell which templates fit, where anything is wrong."""
+    if fitted is None or not any(one.findings for one in judgements):
+        return []
+    notes = list(fitted.words)
+    if fitted.names:
+        notes.append(f"template: {' or '.join(fitted.names)} fits on every prompt shape")
+    elif fitted.offset is not None:
+        notes.append(
+            f"the counts are off by {fitted.offset:+,} on every prompt shape, which many templates "
+            "would do: it proves none"
+        )
+    return notes
+
+
+def steady(judgements: Sequence[Judgement]) -> list[str]:
+    """Say by how much the usage is off, and whether by the same number everywhere."""
+    off = [
+        int(finding.evidence["off"])
+        for one in judgements
+        for finding in one.findings
+        if finding.verdict in (Verdict.UNDER_REPORTED, Verdict.OVER_REPORTED)
+        and "off" in finding.evidence
+    ]
+    if not off:
+        return []
+    if min(off) == max(off):
+        return [f"the usage is off by {off[0]:+,} on {len(off):,} of {len(judgements):,} prompts"]
+    return [f"the usage is off by {min(off):+,} to {max(off):+,}, {sum(off):+,} in all"]
