@@ -25,6 +25,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from harness import tokenizers
 from harness.ask import write_sheet
 from harness.build import build
 from harness.config import Overrides, resolve
@@ -236,7 +237,7 @@ def comparing(ids: int) -> Row:
     script = ROOT / "scripts" / "bench_diff.py"
     done = subprocess.run(
         [sys.executable, str(script), str(ids), "--json"],
-        capture_output=True,
+        stdout=subprocess.PIPE,
         check=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
@@ -258,7 +259,7 @@ def attributing(cache: Path, corpus: Path, cases: int) -> list[Row]:
     script = ROOT / "scripts" / "bench_attribution.py"
     done = subprocess.run(
         [sys.executable, str(script), str(corpus), str(cache)],
-        capture_output=True,
+        stdout=subprocess.PIPE,
         check=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
@@ -272,6 +273,36 @@ def attributing(cache: Path, corpus: Path, cases: int) -> list[Row]:
             f"over the time the lanes took; named for {one['explained']} of 16 questions",
         )
         for name, one in measured.items()
+    ]
+
+
+def serving(cache: Path, prompts: int, rounds: int) -> list[Row]:
+    """Hold the rate at which a real server is asked against that of a bare load tool."""
+    tokenizer = tokenizers.resolve("qwen2.5", ROOT / "goldens", cache)
+    script = ROOT / "scripts" / "bench_served.py"
+    done = subprocess.run(
+        [
+            *(sys.executable, str(script), str(tokenizer.path)),
+            *("--prompts", str(prompts), "--rounds", str(rounds)),
+        ],
+        stdout=subprocess.PIPE,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    measured = json.loads(done.stdout)
+    return [
+        Row(
+            f"asking a llama.cpp server, {prompts:,} prompts × 4 questions, rate over wrk's",
+            f"{measured['ratio']:.3f} × ({measured['ours']:.0f} / {measured['bare']:.0f} a second)",
+            "0.90 ×",
+            f"the same requests, 4 at a time, medians of {rounds}",
+        ),
+        Row(
+            f"counting {prompts:,} prompts over the oracle's own batch",
+            f"{measured['counting']:.2f} ×",
+            "1.10 ×",
+            "with and without special tokens",
+        ),
     ]
 
 
@@ -303,6 +334,8 @@ def measure(cases: int, rounds: int, say: Callable[[str], None]) -> Iterator[Row
         yield from doubling(cache, whole, half, rounds)
         say("attribution")
         yield from attributing(cache, whole, cases)
+        say("a server")
+        yield from serving(cache, cases // 20, rounds)
         say("one edit")
         yield one_edit(cache, scratch)
 
@@ -317,7 +350,7 @@ def page(rows: list[Row]) -> str:
     )
     return f"""# Benchmarks
 
-`scripts/bench --write` measures this table, in one run of some minutes, and writes this page.
+`scripts/bench --write` measures this table, in one run of half an hour, and writes this page.
 The seconds are one machine's; the ratios compare two things measured side by side. The cases are
 cut together from the bundled corpora; the lanes are the default ones; the subject and the tokenizer
 are the bundled ones. Each case is asked three times: `encode`, `encode_special`, `decode`.
@@ -328,7 +361,7 @@ The bare driver starts the same probes with the same request file as standard in
 time, and throws their answers away. The harness besides starts Python, reads the corpus, writes
 that file, runs the canaries, reads, stores and compares all answers, and writes the report. Builds
 are warm and the oracle's answers are kept, since they follow from pinned inputs alone; every lane
-is asked anew.
+is asked anew. The server is llama.cpp's own, with weights that mean nothing and Qwen2.5's tokenizer.
 
 Measured on {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}.
 """

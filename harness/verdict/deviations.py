@@ -166,6 +166,7 @@ def _hold_hypothesis(answer: Answer, deviation: Deviation) -> list[str]:
                     deviation.cause,
                     deviation.among(answer.lanes, question.tokenizer),
                     reason=deviation.reason,
+                    link=deviation.link,
                 )
             )
             return []
@@ -182,6 +183,7 @@ def _hold_hypothesis(answer: Answer, deviation: Deviation) -> list[str]:
                 deviation.cause,
                 deviation.among(answer.lanes, question.tokenizer),
                 reason=deviation.reason,
+                link=deviation.link,
                 where=where,
                 proof=proof,
             )
@@ -230,6 +232,7 @@ def _hold_other(
                     deviation.cause,
                     deviation.among(own[0].lanes, own[0].question.tokenizer),
                     reason=deviation.reason,
+                    link=deviation.link,
                 )
             )
     return []

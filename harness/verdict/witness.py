@@ -60,6 +60,7 @@ def gone(
     lanes: Sequence[str],
     *,
     reason: str,
+    link: str | None = None,
     where: Mask | None = None,
     proof: Examined | None = None,
 ) -> Finding:
@@ -96,6 +97,7 @@ def gone(
         absent=True,
         summary="declared, but gone: remove the declaration",
         reason=reason,
+        link=link,
         evidence=evidence,
         first=first,
     )

@@ -342,6 +342,14 @@ def test_declared_and_gone_fails() -> None:
     assert (found.first.expected, found.first.observed) == ((3, 3), (3,))
 
 
+@pytest.mark.parametrize("cause", ["normalizer-left-out", "char-signedness"])
+def test_what_is_gone_still_says_why_and_where_it_was_declared(cause: str) -> None:
+    deviation = Deviation(cause=cause, reason="r", link="https://example.org/1")
+    asked = question(alike(EXPECTED), predicted=WRONG)
+    found = the_finding(judge(lanes(), [asked], deviations=[deviation]))
+    assert (found.absent, found.reason, found.link) == (True, "r", "https://example.org/1")
+
+
 def test_declared_and_gone_on_one_lane_only() -> None:
     """One lane stopped deviating: that is a platform difference and a declaration too wide."""
     observed = {**alike(WRONG), ARM: EXPECTED}

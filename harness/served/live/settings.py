@@ -142,7 +142,9 @@ def _server(model: ServerModel, base: Path, where: str) -> ServerAt:
 
 
 def address(url: str, where: str | None = None) -> str:
-    """Return a server's address without a slash at its end.
+    """Return a server's address without a slash at its end, and without OpenAI's ``/v1``.
+
+    Clients are given ``http://host:8000/v1``; half of what is asked lies beside that path.
 
     Raises :class:`UsageError` for what is no ``http(s)://host[:port][/path]``, and for one with a
     user and password in it: they would stand in every report.
@@ -168,7 +170,7 @@ def address(url: str, where: str | None = None) -> str:
         )
     if parts.query or parts.fragment:
         raise UsageError("the address has a query or a fragment", where=where, expected=_EXAMPLE)
-    return url.rstrip("/")
+    return url.rstrip("/").removesuffix("/v1").rstrip("/")
 
 
 def named(servers: Sequence[ServerAt], where: str | None = None) -> tuple[ServerAt, ...]:
