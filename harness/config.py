@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 
@@ -40,7 +41,11 @@ class ConfigModel(Strict):
     subject: SubjectModel | None = None
     tokenizers: list[str] = Field(default_factory=lambda: ["bundled"], min_length=1)
     corpora: list[str] = Field(default_factory=lambda: ["bundled"], min_length=1)
-    lanes: str | list[str] | dict[str, list[str]] = "default"
+    lanes: (
+        str
+        | Annotated[list[str], Field(min_length=1)]
+        | Annotated[dict[str, list[str]], Field(min_length=1)]
+    ) = "default"
     operations: list[Operation] = Field(default=list(OPERATIONS), min_length=1)
     deviations: list[DeviationModel] = Field(default_factory=list)
     limits: LimitsModel = Field(default_factory=LimitsModel)

@@ -304,16 +304,16 @@ def _separation(
 ) -> Separation:
     """Join the patterns that one axis set explains; confounded is what explains all of them."""
     common = set.intersection(*(set(p.options) for p in members))
-    rivals = {axis for option in common for axis in option if axis not in named}
-    confounded = tuple(sorted(rivals, key=_precedence))
+    rivals = sorted(common - {named}, key=lambda own: [_precedence(axis) for axis in own])
+    others = {axis for option in rivals for axis in option if axis not in named}
     labels = dict(zip(lanes, members[0].labels, strict=True))
-    separating, inseparable = untangle(named, confounded, labels, axes, candidates)
+    separating, inseparable = untangle(named, rivals, labels, axes, candidates)
     return Separation(
         np.sort(np.concatenate([p.cases for p in members])),
         _groups(lanes, members[0].labels),
         named,
         cause_of(named),
-        confounded=confounded,
+        confounded=tuple(sorted(others, key=_precedence)),
         separating=separating,
-        inseparable=inseparable,
+        inseparable=tuple(sorted(inseparable, key=_precedence)),
     )

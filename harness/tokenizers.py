@@ -7,6 +7,7 @@ beside it.
 """
 
 import hashlib
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,7 @@ from pydantic import Field
 
 from harness.errors import TokenizerError, UsageError
 from harness.files import read_ordinary
+from harness.places import default_cache
 from harness.validated import Strict, did_you_mean, load_yaml
 
 # The largest tokenizer.json in wide use is 33 MB; no real one comes near this.
@@ -141,7 +143,7 @@ def resolve(wanted: str, goldens: Path, cache: Path) -> TokenizerFile:
         raise TokenizerError(
             f"the tokenizer '{wanted}' is not fetched ({origin.words})",
             expected=str(path),
-            remedy=f"tokparity fetch {wanted}",
+            remedy=_fetching(wanted, cache),
         )
     file = inspect(path, wanted)
     if file.sha256 != origin.pinned.sha256:
@@ -149,9 +151,15 @@ def resolve(wanted: str, goldens: Path, cache: Path) -> TokenizerFile:
             f"has sha256 {file.sha256}",
             where=str(path),
             expected=f"{origin.pinned.sha256}, as goldens/{wanted}/source.yaml pins",
-            remedy=f"remove the file, then: tokparity fetch {wanted}",
+            remedy=f"remove the file, then: {_fetching(wanted, cache)}",
         )
     return file
+
+
+def _fetching(name: str, cache: Path) -> str:
+    """Return the command that fetches a tokenizer into the cache in which it was looked for."""
+    words = f"tokparity fetch {name}"
+    return words if cache == default_cache() else f"{words} --cache {shlex.quote(str(cache))}"
 
 
 def inspect(path: Path, name: str | None = None) -> TokenizerFile:

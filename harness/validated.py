@@ -177,6 +177,8 @@ def _joined(ordered: Sequence[ErrorDetails], data: object) -> tuple[ErrorDetails
         branches = [one for one in ordered if one["loc"][:fork] == first["loc"][:fork]]
     deepest = max(branches, key=lambda one: len(_keys(one, data)))
     meant = [one for one in branches if _keys(one, data) == _keys(deepest, data)]
+    # What is too short is of a kind that was allowed: the other kinds were not meant.
+    meant = [one for one in meant if one["type"] == "too_short"] or meant
     expected = " or ".join(dict.fromkeys(_wanted(one) for one in meant))
     return deepest, expected, len(ordered) - len(branches)
 

@@ -361,7 +361,7 @@ The bare driver starts the same probes with the same request file as standard in
 time, and throws their answers away. The harness besides starts Python, reads the corpus, writes
 that file, runs the canaries, reads, stores and compares all answers, and writes the report. Builds
 are warm and the oracle's answers are kept, since they follow from pinned inputs alone; every lane
-is asked anew. The server is llama.cpp's own, with weights that mean nothing and Qwen2.5's tokenizer.
+is asked anew. The server is llama.cpp's own, with Qwen2.5's tokenizer and weights of zero.
 
 Measured on {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}.
 """

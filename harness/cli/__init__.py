@@ -25,7 +25,9 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         from harness.cli import streams
 
-        streams.complain("tokparity: interrupted; what was finished is kept and will be reused")
+        streams.complain(
+            "tokparity: interrupted; finished builds and lane runs are kept and reused"
+        )
         code = INTERRUPTED
     sys.exit(code)
 

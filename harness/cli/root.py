@@ -102,6 +102,9 @@ def outcome() -> int:
     except streams.ReaderGone:
         return 128 + signal.SIGPIPE
     except Exception as error:
+        if isinstance(error, OSError) and isinstance(error.__context__, KeyboardInterrupt):
+            # click ends the terminal's line on an interrupt, and nobody reads stderr any more.
+            raise KeyboardInterrupt from None
         if isinstance(error, OSError) and error.errno in _REFUSED:
             place = f"{error.filename}: " if isinstance(error.filename, str) else ""
             _complain(f"{place}the system refuses: {error.strerror}")

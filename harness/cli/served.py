@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from harness.cli import INTERRUPTED
 from harness.cli.options import CACHE, JSON, QUIET, configured, options
 from harness.cli.progress import watching
-from harness.cli.streams import print_out
+from harness.cli.streams import complain, print_out
 from harness.errors import UsageError
 from harness.places import bundled, default_cache
 from harness.served.live.served_json import dumps
@@ -71,10 +72,26 @@ def command(
     missing, 7 a count is out of its band, 8 counts disagree.
     """
     settings, place = _settings(targets, cache, given)
-    with watching(quiet=quiet) as watch:
-        found = judge(settings, Places(bundled("goldens"), place), watch)
+    _there(settings)
+    try:
+        with watching(quiet=quiet) as watch:
+            found = judge(settings, Places(bundled("goldens"), place), watch)
+    except KeyboardInterrupt:
+        complain("tokparity: interrupted; nothing of it is kept")
+        return INTERRUPTED
     print_out(dumps(found) if as_json else render(found))
     return found.exit
+
+
+def _there(settings: Settings) -> None:
+    """Refuse a template that is not there, also where no prompt turns out to be a chat."""
+    for path in (settings.template, settings.gguf):
+        if path is not None and not path.exists():
+            raise UsageError(
+                "there is no such file",
+                where=str(path),
+                expected="a chat template, or a model file that has one",
+            )
 
 
 def _settings(

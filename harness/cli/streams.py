@@ -58,7 +58,7 @@ def failure(error: OSError) -> Exception:
     return StorageError(
         f"the output cannot be written: {error.strerror}",
         where="standard output",
-        remedy="send it elsewhere, or write the report with --out DIR",
+        remedy="send it elsewhere; where the command has --out DIR, that writes the report besides",
     )
 
 

@@ -78,7 +78,11 @@ def reproducer(source: Source, found: Finding) -> Reproducer:
     if found.absent:
         raise Unmade("the deviation is gone: there is nothing to show")
     if first is None:
-        raise Unmade("the finding has no case")
+        raise Unmade(
+            "what a sanitizer reports is no answer that could be compared"
+            if found.evidence.get("kind") == "sanitizer"
+            else "the finding has no case"
+        )
     if first.observed_status not in _SHOWABLE:
         raise Unmade(f"its first case has no outcome to show: {first.observed_status}")
     plan, subject = source.plan, source.subject
@@ -116,7 +120,7 @@ def reproducer(source: Source, found: Finding) -> Reproducer:
         observed=_fields(first.operation, first.observed if smaller is None else smaller.observed),
         status=first.observed_status,
         expected_from=first.expected_from,
-        reduced=smaller is not None,
+        reduced_from=None if smaller is None else smaller.case,
         repeats=_REPEATS if found.cause == NONDETERMINISM else 1,
         files={**files, TOKENIZER: _read(tokenizer.path)},
         missing=_missing(subject, sides),
@@ -234,8 +238,9 @@ def _called(word: str) -> str:
 
 @dataclass(frozen=True)
 class _Smaller:
-    """A finding's shrunk input with the answers that were seen of it."""
+    """A finding's shrunk input, the case it comes from, and the answers that were seen of it."""
 
+    case: str
     input: bytes
     expected: Sequence[int]
     observed: Sequence[int]
@@ -259,7 +264,7 @@ def _reduced(found: Finding, first: First, lanes: Sequence[Lane]) -> _Smaller | 
         observed = ()
     if expected is None or observed is None:
         return None
-    return _Smaller(bytes.fromhex(said["hex"]), expected, observed)
+    return _Smaller(str(said["case"]), bytes.fromhex(said["hex"]), expected, observed)
 
 
 def _fields(operation: str, values: Sequence[int]) -> str:

@@ -112,8 +112,9 @@ def _input(one: Reproducer) -> list[str]:
     parts = ["## The input", "", input_words(evidence, markdown)]
     if 0 < len(one.input) <= 16:
         parts += ["", byte_words(one.input, markdown)]
-    if one.reduced:
-        parts += ["", "It was shrunk from the first case, with the same cause on the same lanes."]
+    if one.reduced_from is not None:
+        case = markdown(one.reduced_from)
+        parts += ["", f"It was shrunk from {case}, with the same cause on the same lanes."]
     hand = by_hand(one, one.sides[0])
     if hand is not None:
         parts += ["", "By hand, once `run.sh` has run:", "", f"    {one_line(hand)}"]

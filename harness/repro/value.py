@@ -55,6 +55,7 @@ class Reproducer:
     ``input``     the case's bytes; ``asked`` the request's words where they are not its hex.
     ``expected``  and ``observed``: the fields of the answer line; ids, or hex for decode.
     ``status``    what the first side gave: ``ok``, ``crash``, ``timeout``, …
+    ``reduced_from`` the case that ``input`` was shrunk from; None where it is the finding's first.
     ``repeats``   how often one lane is asked where chance decides; 1 otherwise.
     ``files``     the files carried, by relative path.
     ``missing``   sentences: what could not be carried.
@@ -69,7 +70,7 @@ class Reproducer:
     observed: str
     status: str
     expected_from: str = "golden"
-    reduced: bool = False
+    reduced_from: str | None = None
     repeats: int = 1
     files: Mapping[str, bytes]
     missing: tuple[str, ...] = ()

@@ -170,4 +170,4 @@ def _prompts(checked: Checked) -> Iterator[str]:
     for words in checked.violations:
         yield f"    ✗ {terminal(words)}"
     if not checked.violations:
-        yield "    ✓ as it says: distinct, none too short, stable when encoded again"
+        yield "    ✓ in order: distinct, none too short, stable when encoded again"

@@ -111,8 +111,11 @@ def _total(run: Run, target: Target | None) -> Guard:
     if run.requests is None:
         rows = range(run.claimed.completed or 0)
     due = target.total(rows) if rows else None
-    if total is None or due is None:
+    if total is None:
         return Guard("total", "unchecked", "the total of the completed requests is not known")
+    if due is None:
+        missing = "the file has fewer prompts" if rows else "no request was completed"
+        return Guard("total", "unchecked", f"there is no target for all of it: {missing}")
     allowed = target.tolerance * len(rows)
     if abs(total - due) > allowed:
         words = f"{total:,} of {due:,} tokens, {_apart(due - total)}"
@@ -158,7 +161,9 @@ def _lengths(run: Run, target: Target | None, short: Shortfall | None) -> Guard:
 
 
 def _boundary(run: Run, target: Target | None) -> Guard:
-    if target is None or run.traffic.endpoint is None:
+    if target is None:
+        return Guard("boundary", "unchecked", "there is no target: --expect or --prompts")
+    if run.traffic.endpoint is None:
         return Guard("boundary", "unchecked", "the file does not say which endpoint was used")
     if (
         run.traffic.endpoint == "chat"
@@ -193,7 +198,7 @@ def _prompts(prompts: Checked | None) -> Guard:
         return Guard("prompts", "unchecked", "there is no prompt file to check")
     if prompts.violations:
         return Guard("prompts", "fail", "; ".join(prompts.violations))
-    return Guard("prompts", "pass", "the prompt file is as it says")
+    return Guard("prompts", "pass", "the prompt file is in order")
 
 
 def _earned(run: Run, name: str, words: str) -> Guard:

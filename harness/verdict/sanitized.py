@@ -34,7 +34,7 @@ def with_sanitizers(report: Report, seen: Sanitized) -> Report:
     So does a lane that could not be built: what the lanes of the run itself came to stands, and a
     sentence says which verdict that is.
     """
-    found = _faults(seen.sightings, report.command)
+    found = _faults(seen.sightings, report)
     findings = (*(_beside(one, seen.sightings) for one in report.findings), *found)
     invalid = (*report.invalid, *(f"{lane}: {why}" for lane, why in seen.invalid.items()))
     lacking = [lane for lane in seen.lanes if lane.status == "unavailable"]
@@ -60,25 +60,24 @@ def _without(lacking: Sequence[ReportLane], report: Report) -> list[str]:
     ]
 
 
-def _faults(sightings: Sequence[Sighting], command: Sequence[str]) -> list[Finding]:
+def _faults(sightings: Sequence[Sighting], report: Report) -> list[Finding]:
     """Return one finding for each tokenizer and kind of sanitizer that reported anything."""
     found = []
     for tokenizer in dict.fromkeys(one.tokenizer for one in sightings):
         for cause in SANITIZER_CAUSES:
             own = [s for s in sightings if s.tokenizer == tokenizer and s.fault.cause == cause]
             if own:
-                found.append(_finding(tokenizer, cause, own, command))
+                found.append(_finding(tokenizer, cause, own, report))
     return found
 
 
-def _finding(
-    tokenizer: str, cause: str, own: Sequence[Sighting], command: Sequence[str]
-) -> Finding:
+def _finding(tokenizer: str, cause: str, own: Sequence[Sighting], report: Report) -> Finding:
     lanes = tuple(dict.fromkeys(one.lane for one in own))
     cases = tuple(dict.fromkeys(one.case for one in own if one.case is not None))
     places = {one.fault.place for one in own}
     name = "\0".join([tokenizer, cause, *sorted(places)])
-    again = [*command, "--sanitize", "--tokenizer", tokenizer]
+    named = report.called.get(tokenizer, tokenizer)
+    again = [*report.command, "--sanitize", "--tokenizer", named]
     again += ["--case", cases[0]] if cases else []
     kind = "memory was misused" if cause == MEMORY_ERROR else "the behaviour is undefined"
     many = f"at {counted(len(places), 'place')}"

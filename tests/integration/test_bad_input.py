@@ -108,6 +108,8 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("tokenizers: []\n", (": tokenizers:", "expected: at least one item")),
         ("tokenizers: [on]\n", (": tokenizers.0:", "quote the word")),
         ("lanes: {char: signed}\n", (": lanes.char:", "expected: a list")),
+        ("lanes: []\n", (": lanes:", "the list []", "expected: at least one item")),
+        ("lanes: {}\n", (": lanes:", "the mapping {}", "expected: at least one item")),
         ("lanes: 3\n", (": lanes:", "expected: text or a list or a mapping")),
         ("lanes: [a/b]\n", (": lanes:", "'a/b' is not a lane", "tokparity lanes")),
         ("lanes: defualt\n", (": lanes", "'defualt'", "expected: default, full")),
@@ -602,7 +604,7 @@ def interrupted(run: "subprocess.Popen[str]", number: int, times: int = 1) -> No
         run.send_signal(number)
         time.sleep(0.02)
     out, err = run.communicate(timeout=30)
-    refused(Done(run.returncode, out, err), 130, "interrupted", "will be reused")
+    refused(Done(run.returncode, out, err), 130, "interrupted", "kept and reused")
 
 
 def wait_until(happened: Callable[[], object], run: "subprocess.Popen[str]") -> None:
@@ -660,6 +662,18 @@ def test_an_interrupted_oracle_leaves_nothing(tmp_path: Path) -> None:
     interrupted(run, signal.SIGINT)
     assert not holding(tmp_path)
     assert not unfinished(cache)
+
+
+def test_an_interrupt_is_one_though_nobody_hears_of_it(tmp_path: Path) -> None:
+    """As in `tokparity run 2>&1 | less`, where Ctrl-C ends the reader too."""
+    cache = tmp_path / "cache"
+    run = under_way(cache, "run", probing(tmp_path, "says-nothing"), "--lanes", CONTROL)
+    wait_until(lambda: list(cache.glob("run-*")), run)
+    assert run.stderr is not None
+    run.stderr.close()
+    run.send_signal(signal.SIGINT)
+    assert run.wait(timeout=30) == 130
+    assert not holding(tmp_path)
 
 
 # --- places and surroundings -------------------------------------------------------------------

@@ -307,11 +307,16 @@ def test_chance_is_asked_until_it_shows(in_bytes: Bytes, tmp_path: Path) -> None
 
 
 def test_the_reduced_case_stands_for_the_first(in_bytes: Bytes, tmp_path: Path) -> None:
+    corpus = in_bytes.directory / "planted.jsonl"
+    longer = json.dumps({"id": "longer", "text": "all that was planted"})
+    corpus.write_text(f"{longer}\n{corpus.read_text()}")
     there = away(in_bytes.run(8, "--reduce").only, tmp_path / "there")
     assert (there / "input.bin").read_bytes() == b"lante"
     assert (there / "expected.ids").read_text().split() == [str(one) for one in b"lante"]
     reproduced(there)
-    assert "shrunk from the first case" in (there / "README.md").read_text()
+    words = (there / "README.md").read_text()
+    assert "first: planted/longer" in words
+    assert "shrunk from planted/planted" in words
 
 
 def test_a_wrong_decoding_is_asked_by_ids(in_bytes: Bytes, tmp_path: Path) -> None:

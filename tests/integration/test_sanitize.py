@@ -23,8 +23,11 @@ def line_of(subject: str, words: str) -> str:
     return f"probe.cpp:{number}"
 
 
-def test_a_read_out_of_bounds_is_tied_to_its_line_and_its_one_case(tokparity: Command) -> None:
-    done = tokparity("run", SUBJECTS / "out-of-bounds-read", "--sanitize", "--json")
+def test_a_read_out_of_bounds_is_tied_to_its_line_and_its_one_case(
+    tokparity: Command, tmp_path: Path
+) -> None:
+    subject = SUBJECTS / "out-of-bounds-read"
+    done = tokparity("run", subject, "--sanitize", "--json", "--repro", tmp_path / "repro")
     assert done.code == 1, done.err
     [found] = done.report["findings"]
     assert found["cause"] == "memory-error"
@@ -39,6 +42,8 @@ def test_a_read_out_of_bounds_is_tied_to_its_line_and_its_one_case(tokparity: Co
     assert {cell["lane"] for cell in done.report["cells"]} == {
         name for name, status in lanes.items() if status == "ran"
     }
+    index = (tmp_path / "repro" / "README.md").read_text()
+    assert "none: what a sanitizer reports is no answer that could be compared" in index
 
 
 def test_a_divergence_has_the_line_of_the_fault_behind_it(tokparity: Command) -> None:

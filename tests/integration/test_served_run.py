@@ -188,6 +188,29 @@ def test_another_template_is_named(llama: str, gguf: Path, tmp_path: Path) -> No
     assert found["receipt"]["template"] == "chatml.jinja"
 
 
+def test_a_template_with_more_than_the_servers_is_not_called_truncation(
+    unopened: tuple[str, Path], tmp_path: Path
+) -> None:
+    """The text that the server processes is the end of ours, and nothing was cut off it."""
+    url, tokenizer = unopened
+    path = tmp_path / "t.jinja"
+    path.write_text("<|im_start|>user\nOne turn more.<|im_end|>\n" + DEFAULT + TURNS)
+    prompts = written(tmp_path / "p.jsonl", "Hello world", "And so on.")
+    found = judged(url, prompts, chat=True, template=path, tokenizer=tokenizer)
+    assert (found["exit"], verdicts(found)) == (8, {"template": ["1", "2"]}), found["text"]
+
+
+def test_another_template_is_seen_though_the_opening_token_is_not_told(
+    llama: str, tmp_path: Path
+) -> None:
+    """It counts among the tokens processed, and the text of the template endpoint is without."""
+    path = tmp_path / "t.jinja"
+    path.write_text("### {{ messages[-1].content }}\n### answer:\n", encoding="utf-8")
+    found = judged(llama, written(tmp_path / "p.jsonl", "Hello"), chat=True, template=path)
+    assert (found["exit"], verdicts(found)) == (8, {"template": ["1"]}), found["text"]
+    assert found["templates"] == []
+
+
 def test_a_template_that_fits_no_shape_is_not_named(llama: str, tmp_path: Path) -> None:
     """Without the opening token every count is off by one, which proves nothing."""
     path = tmp_path / "t.jinja"
@@ -195,6 +218,10 @@ def test_a_template_that_fits_no_shape_is_not_named(llama: str, tmp_path: Path) 
     found = judged(llama, written(tmp_path / "p.jsonl", "Hello"), chat=True, template=path)
     assert found["templates"] == []
     assert "+1" in found["text"]
+    # Its own doing: the template names a token, and no file beside it says which.
+    path.write_text(BOS + DEFAULT + TURNS, encoding="utf-8")
+    found = judged(llama, written(tmp_path / "p.jsonl", "Hello"), chat=True, template=path)
+    assert "t.jinja: writes bos_token, and no file here says which token that is" in found["text"]
     assert "proves nothing" in found["text"]
 
 

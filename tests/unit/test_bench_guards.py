@@ -56,6 +56,19 @@ def test_the_file_in_which_usage_was_ignored_passes_vacuously_and_is_not_eligibl
     assert objections(found, expect(512)) == ["origin", "total", "lengths"]
 
 
+def test_a_boundary_that_is_not_checked_says_why(tmp_path: Path) -> None:
+    def words(found: Run, target: Target | None) -> str:
+        short = None if target is None else shortfall(found, target)
+        [one] = [one for one in guards(found, target, short, None) if one.name == "boundary"]
+        assert one.state == "unchecked"
+        return one.words
+
+    [said] = read(DATA / "vllm-cmpl.json")
+    assert words(said, None) == "there is no target: --expect or --prompts"
+    silent = run(tmp_path, vllm([512], endpoint_type=None, backend=None))
+    assert words(silent, expect(512)) == "the file does not say which endpoint was used"
+
+
 def test_a_chat_file_on_the_raw_boundary() -> None:
     [found] = read(DATA / "llama-chat.json")
     short = shortfall(found, expect(512))

@@ -104,6 +104,41 @@ def test_the_planned_lane_decides(rule: str, cause: str) -> None:
     assert "wchar" not in found.confounded
 
 
+TOGETHER = {
+    "x/emulated": axes("x86_64", "signed", emulator="qemu"),
+    "x/unsigned/emulated": axes("x86_64", "unsigned", emulator="qemu"),
+    "x/short-wchar": axes("x86_64", "signed", wchar="unsigned"),
+    "x/unsigned/short-wchar": axes("x86_64", "unsigned", wchar="unsigned"),
+    "x/unsigned/long-double": axes("x86_64", "unsigned", long_double="113"),
+}
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "cause"),
+    [
+        ("arch", "aarch64", "platform-arch-char"),
+        ("wchar", "unsigned", "platform-char-wchar"),
+        ("long-double", "113", "platform-char-long-double"),
+        ("emulator", "qemu", "platform-char-emulator"),
+    ],
+)
+def test_axes_that_act_together_are_told_from_their_rivals_together(
+    axis: str, value: str, cause: str
+) -> None:
+    """A lane of which each axis by itself foretells nothing decides by both at once."""
+    rule = [("char", "unsigned"), (axis, value)]
+    known = {**MATRIX, **TOGETHER}
+    every = observed(known, rule)
+    ran = {name: every[name] for name in MATRIX}
+    found = only(separate(ran, known, candidates=TOGETHER))
+    assert found.confounded == ("wchar", "long-double", "emulator")
+    assert found.separating == tuple(name for name in TOGETHER if name.startswith("x/unsigned"))
+    assert found.inseparable == ()
+    ran |= {name: every[name] for name in found.separating}
+    told = only(separate(ran, known, candidates=TOGETHER))
+    assert (told.cause, told.confounded) == (cause, ())
+
+
 def test_two_axes_together() -> None:
     rule = [("char", "unsigned"), ("arch", "aarch64")]
     found = only(separate(observed(MATRIX, rule), MATRIX))

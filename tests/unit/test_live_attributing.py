@@ -155,6 +155,36 @@ def test_a_token_that_our_tokenizer_never_puts() -> None:
     assert [one.label for one in found.causes] == [f"token-put-first (token {number})"]
 
 
+def test_a_token_behind_the_prompt_that_our_tokenizer_puts_nowhere() -> None:
+    """Though it puts another before it; of its own tokens its own changes are named."""
+    number = ids("a")[0]
+    found = attributed(chats(lambda text: [*ids(rendered(text)), number]), oracle())
+    assert found is not None
+    assert [one.label for one in found.causes] == [f"token-put-last (token {number})"]
+
+
+def told(row: Row, text: str) -> Row:
+    made = ids(text)
+    row = but(row, plain=said(len(made)), streamed_usage=said(len(made)))
+    return but(row, processed=processed(ids=made, text=text))
+
+
+def test_a_change_to_messages_is_named_by_the_texts_that_the_server_tells() -> None:
+    asked = chats(lambda text: ids(rendered(text)))
+    texts = [rendered(text.replace("<|", "<\u200b|")) for text in TEXTS]
+    changed = [told(row, text) for row, text in zip(asked, texts, strict=True)]
+    found = attributed(changed, oracle())
+    assert found is not None
+    assert (names(found), found.by) == (["zero-width-in-specials"], "texts")
+    assert (found.judged, found.mismatching) == (len(TEXTS), 1)
+    judged = judge(changed, aids(oracle()), causes=found)
+    assert judged.verdict == "template"
+    assert judged.groups[0].words.startswith("zero-width-in-specials: ")
+    # One text that it does not give, and it is not named.
+    changed[0] = told(asked[0], rendered("another text"))
+    assert attributed(changed, oracle()) is None
+
+
 def test_a_cause_that_one_prompt_contradicts_is_not_named() -> None:
     asked = rows(ids)
     asked[2] = completion(2, TEXTS[2], ids(TEXTS[2], special=True))

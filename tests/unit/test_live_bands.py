@@ -7,6 +7,7 @@ import pytest
 
 from harness.errors import UsageError
 from harness.served.live.bands import Bands, across, band_for, held, parse_band
+from harness.served.live.facts import Aids
 from harness.served.live.preflight import preflight
 from harness.served.live.values import Answer, Client, Message, Row, Spelling
 from harness.served.prompts import Band, Meta, check, read_prompts
@@ -169,6 +170,11 @@ def test_preflight_stops_at_the_first_violation(answer: Answer, words: str, exit
     found = preflight([of(505, "a"), of(505, "b"), of(505, "c")], None, send)
     assert str(found.violation).startswith(words)
     assert (found.exit, send.sent, found.total) == (exit_code, ["a", "b"], 3)
+
+
+def test_a_preflight_says_what_would_tell_more() -> None:
+    found = preflight([of(505, "a")], None, Sender(a=said(500)), Aids("--verbose"))
+    assert str(found.violation).endswith("it would be told by --verbose")
 
 
 def test_preflight_sends_nothing_that_we_know_is_wrong() -> None:

@@ -496,6 +496,43 @@ def test_an_error_in_the_middle_of_a_stream_is_told() -> None:
     assert (answer.status, answer.error, answer.usages) == (200, "out of memory", ())
 
 
+def test_what_comes_after_the_end_mark_is_told_to_nobody() -> None:
+    usage = '{"choices": [], "usage": {"prompt_tokens": %d}}'
+    reply = Reply(200, events=(usage % 6, "[DONE]", usage % 999, "[DONE]"))
+    answer = OpenAI().read(Kind.STREAMED_USAGE, reply)
+    assert [one.prompt for one in answer.usages] == [6]
+    assert (answer.done, answer.error) == (True, "2 events come after [DONE]")
+
+
+@pytest.mark.parametrize(
+    ("usage", "prompt", "words"),
+    [
+        ('{"prompt_tokens": 5, "prompt_tokens": 6}', None, "two values under one key"),
+        ('{"prompt_tokens": 6, "prompt_tokens": true}', None, "two values under one key"),
+        ('{"prompt_tokens": 6, "prompt_tokens": 6}', 6, None),
+        ('{"prompt_tokens": 6}, "usage": {"prompt_tokens": 7}', None, "two values under one key"),
+        ('{"prompt_tokens": %s}' % ("9" * 5000), None, "out of all bounds"),
+        ('{"prompt_tokens": 6, "x": %s}' % ("9" * 5000), 6, None),
+    ],
+)
+def test_a_member_that_stands_twice_is_no_count_and_a_long_number_hides_no_other(
+    usage: str, prompt: int | None, words: str | None
+) -> None:
+    whole = f'{{"choices": [{{}}], "usage": {usage}}}'
+    for kind, reply in (
+        (Kind.PLAIN, Reply(200, whole.encode())),
+        (Kind.STREAMED, Reply(200, events=(whole,))),
+    ):
+        answer = OpenAI().read(kind, reply)
+        assert answer.prompt_tokens == prompt
+        assert answer.error is None if words is None else words in (answer.error or "")
+
+
+def test_an_error_with_a_member_that_stands_twice_is_told() -> None:
+    answer = OpenAI().read(Kind.PLAIN, Reply(422, b'{"detail": [{"count": 1, "count": 2}]}'))
+    assert answer.error == 'HTTP 422: [{"count": "two values under one key"}]'
+
+
 def test_a_thousand_faults_are_told_in_three() -> None:
     answer = OpenAI().read(Kind.STREAMED, Reply(200, events=("broken",) * 1000))
     words = "event 0 is no JSON object; event 1 is no JSON object; event 2 is no JSON object"

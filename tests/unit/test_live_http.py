@@ -417,3 +417,41 @@ def test_json_that_no_client_sends_is_a_bug_of_ours() -> None:
     with pytest.raises(ValueError, match="JSON"):
         body_bytes({"temperature": float("nan")}, Spelling.RAW)
     assert json.loads(body_bytes({"a": ["é"]}, Spelling.ESCAPED)) == {"a": ["é"]}
+
+
+@pytest.mark.parametrize("name", ["sk-123-secret", "hf_AbCsecret", "", "A=B", "\0"])
+def test_a_key_given_in_place_of_its_variable_is_not_shown(name: str) -> None:
+    with pytest.raises(UsageError, match="no environment variable has the name") as refused:
+        Server("http://127.0.0.1:1", key_env=name)
+    assert not name or name not in str(refused.value)
+
+
+def test_a_variable_of_any_name_holds_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("my-key", "0123456789")
+    with (
+        wired(answering(lambda *_: (200, b"{}"))) as at,
+        Server(at.url, key_env="my-key") as server,
+    ):
+        server.exchange(POST, Spelling.RAW)
+    assert "Authorization: Bearer 0123456789" in at.seen[0][0]
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain; charset=utf-8", ""])
+def test_a_stream_under_another_label_is_a_stream(kind: str) -> None:
+    """Clients of such servers do not look at the label."""
+    stream = b"\xef\xbb\xbf\ndata: {}\r\n\r\ndata: [DONE]\r\n\r\n"
+
+    def act(connection: Connection) -> None:
+        connection.answer(stream, kind=kind)
+
+    streamed = Call("/v1/completions", {}, streamed=True)
+    assert reply_of(once(act), streamed) == Reply(200, events=("{}", "[DONE]"))
+    assert reply_of(once(act)) == Reply(200, stream)  # no stream was asked for
+
+
+def test_json_is_no_stream_even_where_one_was_asked_for() -> None:
+    def act(connection: Connection) -> None:
+        connection.answer(b'{"data": []}')
+
+    streamed = Call("/v1/completions", {}, streamed=True)
+    assert reply_of(once(act), streamed) == Reply(200, b'{"data": []}')

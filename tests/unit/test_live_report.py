@@ -199,6 +199,15 @@ def test_receipts_claim_only_what_was_used() -> None:
     assert used.eligible
     unused = outcome(healthy(), template="the GGUF's").receipt(SHA, None)
     assert (unused.template, unused.boundary) == (None, "raw")
+    nothing = outcome()
+    assert (nothing.receipt(SHA, None).boundary, document(nothing)["servers"][0]["verdict"]) == (  # type: ignore[index]
+        None,
+        None,
+    )
+    assert "verdict: none, nothing was sent (exit 6)" in text_of(nothing)
+    # What is put around a text is counted by the usage, and so it is not the text alone.
+    around = outcome(healthy((7, 1, 2), raw=(1, 2))).receipt(SHA, None)
+    assert (around.template, around.boundary) == (None, "rendered")
     unmade = replace(chat(), client=Client((1,), (1,)))
     assert outcome(unmade, template="the GGUF's").receipt(SHA, None).template is None
     silent = but(healthy(), plain=said(), streamed_usage=said())

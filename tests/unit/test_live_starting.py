@@ -101,6 +101,25 @@ def test_one_that_will_not_end_is_ended(
     assert gone(pid)
 
 
+def test_a_daemon_in_a_session_of_its_own_is_ended_too(
+    tmp_path: Path, toolchains: Toolchains
+) -> None:
+    port = closed_port()
+    url = f"http://127.0.0.1:{port}"
+    lines = """
+if os.fork():
+    import time; time.sleep(60)
+os.setsid()
+if os.fork():
+    os._exit(0)  # whose child is nobody's from now on
+serve(port)
+"""
+    with started(script(tmp_path, lines, port), url, toolchains), Server(url) as server:
+        pid = int(server.alive().body.split()[0])
+        assert alive(pid)
+    assert gone(pid)
+
+
 def test_one_that_dies_is_quoted(tmp_path: Path, toolchains: Toolchains) -> None:
     port = closed_port()
     lines = 'print("loading", file=sys.stderr); sys.exit("no model \\x1b[31m here")'
@@ -110,7 +129,7 @@ def test_one_that_dies_is_quoted(tmp_path: Path, toolchains: Toolchains) -> None
     ):
         raise AssertionError("the block does not begin")
     assert died.value.what == "the server ended by itself (exit status 1)"
-    assert died.value.remedy == "it said last: loading / no model \\u{1b}[31m here"
+    assert died.value.remedy == "it said last: loading / no model \x1b[31m here"
     assert str(port) in (died.value.where or "")
 
 

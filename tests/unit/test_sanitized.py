@@ -51,6 +51,12 @@ def test_a_fault_fails_a_run_whose_ids_are_right() -> None:
     assert json.from_dict(json.to_dict(found)) == found
 
 
+def test_the_command_names_a_tokenizer_as_it_was_given() -> None:
+    report = replace(PARITY, called={"tiny": "./tiny.json"})
+    told = text.render(with_sanitizers(report, Sanitized(sightings=(seen(HEAP, "digits/a"),))))
+    assert "tokparity run --sanitize --tokenizer ./tiny.json --case digits/a" in told
+
+
 def test_one_finding_for_each_tokenizer_and_kind() -> None:
     sightings = (
         seen(HEAP, "digits/a"),

@@ -62,6 +62,8 @@ def typed(
 def test_urls_with_options(typed: Typed, judge: Judge) -> None:
     line = "--tokenizer gpt2 --prompts p.jsonl --chat --band 9±1 --boundary raw --dialect vllm"
     more = "--model m --key-env K --preflight --in-flight 9 --timeout 2.5 --template t --gguf g"
+    Path("t").touch()
+    Path("g").touch()
     code, out, err = typed("http://a:1/", "https://b", *line.split(), *more.split())
     assert (code, err) == (6, "")
     assert "\x1b" not in out
@@ -75,6 +77,25 @@ def test_urls_with_options(typed: Typed, judge: Judge) -> None:
     assert (found.band, found.boundary, found.preflight) == ("9±1", "raw", True)
     assert (found.in_flight, found.seconds) == (9, 2.5)
     assert (found.template, found.gguf) == (Path("t"), Path("g"))
+
+
+@pytest.mark.parametrize("option", ["--template", "--gguf"])
+def test_a_template_that_is_not_there(option: str, typed: Typed, judge: Judge) -> None:
+    """Whether or not a prompt turns out to be a chat that would need it."""
+    words = ("http://a:1", "--tokenizer", "gpt2", "--prompts", "p.jsonl", option, "none\x1b[31m")
+    code, out, err = typed(*words)
+    assert (code, out) == (2, "")
+    assert "none\\u{1b}[31m: there is no such file" in err
+    assert not hasattr(judge, "settings")
+
+
+def test_an_interrupt_claims_to_keep_nothing(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> Served:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(harness.cli.served, "judge", interrupted)
+    code, out, err = typed("http://a:1", "--tokenizer", "gpt2", "--prompts", "p.jsonl")
+    assert (code, out, err) == (130, "", "tokparity: interrupted; nothing of it is kept\n")
 
 
 def test_the_file_here_and_the_command_line_above_it(

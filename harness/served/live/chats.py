@@ -19,6 +19,8 @@ from harness.served.live.values import Ask, Client, Kind, Row
 from harness.watch import Watch
 
 _UNASKED = Client(None, None)
+# What templates write by name.
+_TOKENS = ("bos_token", "eos_token")
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,12 @@ class Chats:
             return ()
         texts = next((one.texts for one in self.tried if one.candidate.name == self.own.name), ())
         errors = dict.fromkeys(one.error for one in texts if one.error is not None)
-        return tuple(f"{self.own.name}: {error}" for error in errors)
+        nameless = [
+            f"writes {key}, and no file here says which token that is: it is left out"
+            for key in _TOKENS
+            if key in self.own.template.source and key not in self.own.template.tokens
+        ]
+        return tuple(f"{self.own.name}: {words}" for words in (*errors, *nameless))
 
 
 def known(tokenizer: Path, template: Path | None, gguf: Path | None, renderer: Renderer) -> Chats:
@@ -78,12 +85,16 @@ def fitted(
     return fit(chats.tried, counts, counter(oracle))
 
 
-def as_fitted(found: Fit) -> Fitted:
-    """Return what a verdict needs of a fit."""
+def as_fitted(found: Fit, own: Candidate | None) -> Fitted:
+    """Return what a verdict needs of a fit; ``own`` is the template of our counts.
+
+    Where the counts are off by one number from ours on every shape, that is all that they say.
+    """
+    ours = next((one for one in found.constant if own and one.candidate.name == own.name), None)
     if found.named:
-        return Fitted(names=found.names)
-    offset = found.constant[0].constant if found.constant else None
-    return Fitted(offset=offset, words=(found.words,))
+        return Fitted(names=found.names, offset=None if ours is None else ours.constant)
+    nearest = ours or next(iter(found.constant), None)
+    return Fitted(offset=None if nearest is None else nearest.constant, words=(found.words,))
 
 
 def ours(chats: Chats, found: Fit | None) -> tuple[Candidate | None, str | None]:

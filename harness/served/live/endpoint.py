@@ -1,6 +1,7 @@
 """Where a server is, as an HTTP request needs it, and the key that it asks for."""
 
 import os
+import re
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
@@ -11,6 +12,7 @@ from harness.served.live.settings import address
 
 _PORTS = {"http": 80, "https": 443}
 _AS_IT_IS = "/%:@!$&'()*+,;=~-._"  # what a path may hold, its own escapes among it
+_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
@@ -76,6 +78,12 @@ def _headers(host: str, key: str | None) -> Headers:
 
 def _key(name: str) -> str:
     key = os.environ.get(name, "").strip()
+    if not key and not _NAME.fullmatch(name):
+        # It may be the key itself, put there by mistake, so it is not shown.
+        raise UsageError(
+            "no environment variable has the name given for that of the key",
+            expected="the NAME of the variable that holds the key, and not the key",
+        )
     if not key:
         raise UsageError(
             "the environment variable that should hold the key is not set",

@@ -8,9 +8,10 @@ from itertools import islice
 import httpx
 import httpx_sse
 
-_SSE = "text/event-stream"
+SSE = "text/event-stream"
 _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 _PIECE = 1 << 16
+_START = 64
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -25,7 +26,15 @@ class Events:
 def is_stream(content_type: str) -> bool:
     """Whether a ``Content-Type`` says that the body is a stream of events."""
     kind = _media_type(content_type)
-    return kind == _SSE or kind in _LINES
+    return kind == SSE or kind in _LINES
+
+
+def starts_events(body: bytes | bytearray) -> bool:
+    """Whether a body begins as server-sent events do, and no JSON can.
+
+    Some servers label a stream as something else, and clients of theirs do not look at the label.
+    """
+    return bytes(body[:_START]).removeprefix(_BOM).lstrip().startswith((b"data:", b":", b"event:"))
 
 
 def read_events(content_type: str, body: bytes, most: int) -> Events:
@@ -39,7 +48,7 @@ def read_events(content_type: str, body: bytes, most: int) -> Events:
     except UnicodeDecodeError as error:
         failure = f"byte {error.start:,} of the stream is not UTF-8"
         body = body[: error.start]
-    found = _server_sent(body) if _media_type(content_type) == _SSE else _lines(body)
+    found = _server_sent(body) if _media_type(content_type) == SSE else _lines(body)
     data = tuple(islice(found, most + 1))
     if len(data) > most:
         return Events(data[:most], f"the stream has more than {most:,} events")
@@ -54,7 +63,7 @@ def _server_sent(body: bytes) -> Iterator[str]:
     response = httpx.Response(
         200,
         # The format is UTF-8 whatever charset a server adds.
-        headers={"content-type": f"{_SSE}; charset=utf-8"},
+        headers={"content-type": f"{SSE}; charset=utf-8"},
         stream=_Pieces(body.removeprefix(_BOM)),
     )
     for event in httpx_sse.EventSource(response).iter_sse():

@@ -12,7 +12,7 @@ from harness.served.live.values import Answer, Kind, Message, Processed, Row, Sp
 Ids = tuple[int, ...]
 
 # What any client sends, the plainest first.
-_SENT = (Kind.PLAIN, Kind.STREAMED_USAGE, Kind.STREAMED)
+USAGES = (Kind.PLAIN, Kind.STREAMED_USAGE, Kind.STREAMED)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Facts:
     @property
     def plain(self) -> Answer | None:
         """The first request that was sent as any client sends it: plain, else a stream."""
-        return next((one for one in map(self.answer, _SENT) if one is not None), None)
+        return next((one for one in map(self.answer, USAGES) if one is not None), None)
 
     @property
     def usage(self) -> int | None:
@@ -134,12 +134,23 @@ class Facts:
         return limit.count if limit is not None and limit.exact else None
 
     @property
-    def server_text(self) -> str | None:
-        """The text that the server made of the prompt, where it tells it."""
+    def template_text(self) -> str | None:
+        """The text as the server's template makes it, before anything is cut off it.
+
+        Text that is told beside ids is that too; text without ids is made of what was processed.
+        """
         rendered = self.answer(Kind.RENDERED)
         if rendered is not None and rendered.processed and rendered.processed.text is not None:
             return rendered.processed.text
-        return None if self.processed is None else self.processed.text
+        told = self.processed
+        return None if told is None or told.ids is None else told.text
+
+    @property
+    def server_text(self) -> str | None:
+        """The text that the server made of the prompt, where it tells it."""
+        if self.template_text is not None or self.processed is None:
+            return self.template_text
+        return self.processed.text
 
     @property
     def our_text(self) -> str | None:

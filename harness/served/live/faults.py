@@ -69,7 +69,7 @@ def _unconnected(cause: BaseException | None, at: str) -> Fault:
             "names the certificates to trust)"
         )
     if isinstance(cause, ssl.SSLError):
-        plain = cause.reason == "WRONG_VERSION_NUMBER"
+        plain = cause.reason in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING")
         hint = " (does it speak plain http?)" if plain else ""
         return Fault(f"TLS with {at} failed: {cause.reason or 'the connection closed'}{hint}")
     if isinstance(cause, ConnectionRefusedError):

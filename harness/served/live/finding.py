@@ -8,6 +8,8 @@ from typing import Any
 DISAGREE = 8
 NO_COUNT = 6
 OUT_OF_BAND = 7
+# Limits on the length, which an attribution names as it names any other change.
+TRUNCATIONS = ("truncated-bytes", "truncated-characters", "truncated-tokens")
 
 
 class Verdict(StrEnum):
@@ -122,6 +124,11 @@ class ServerVerdict:
     def exit(self) -> int:
         """8 counts disagree on any prompt, else 6 a count is missing, else 0."""
         return worst(one.exit for one in self.judgements) if self.judgements else NO_COUNT
+
+
+def tokens(count: int) -> str:
+    """Return ``1 token``, ``1,024 tokens``."""
+    return f"{count:,} token{'' if count == 1 else 's'}"
 
 
 def worst(exits: Iterable[int]) -> int:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from harness.served.live.candidates import Candidate, Tried
 from harness.served.live.shapes import SHAPES, Shape
 
+_NEAR = 3
+
 
 @dataclass(frozen=True)
 class Held:
@@ -72,11 +74,9 @@ class Fit:
         words = (
             f"no template that is known gives the server's counts of all {len(self.shapes)} shapes"
         )
-        if self.constant:
-            one = self.constant[0]
-            words += (
-                f"; {one.candidate.name} is off by {one.constant:+,} on each, which proves nothing"
-            )
+        near = [f"{one.candidate.name} by {one.constant:+,}" for one in self.constant[:_NEAR]]
+        if near:
+            words += f"; on each of them off are {', '.join(near)}, which proves nothing"
         return words
 
 

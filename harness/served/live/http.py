@@ -16,7 +16,7 @@ from typing import Any, Self
 import httpcore
 
 from harness.served.live.endpoint import endpoint
-from harness.served.live.events import is_stream, read_events
+from harness.served.live.events import SSE, is_stream, read_events, starts_events
 from harness.served.live.faults import Fault, before_answer, late, shown, within_answer
 from harness.served.live.sockets import Network, until
 from harness.served.live.values import Call, Reply, Spelling
@@ -161,7 +161,7 @@ class Server:
             again = 0.0 if fault.again else None
             return _Attempt(Reply(None, failure=fault.words), again, fault.refused)
         with until(deadline):
-            reply, busy = self._reply(response, deadline)
+            reply, busy = self._reply(call, response, deadline)
         return _Attempt(reply, busy)
 
     def _request(self, call: Call, body: bytes) -> httpcore.Request:
@@ -187,7 +187,9 @@ class Server:
             },
         )
 
-    def _reply(self, response: httpcore.Response, deadline: float) -> tuple[Reply, float | None]:
+    def _reply(
+        self, call: Call, response: httpcore.Response, deadline: float
+    ) -> tuple[Reply, float | None]:
         headers = {name.lower(): value for name, value in response.headers}
         body, failure = bytearray(), None
         try:
@@ -201,7 +203,10 @@ class Server:
             failure = (self._late(error, deadline) or within_answer(error)).words
         finally:
             response.close()
-        reply = _read(response.status, headers, bytes(body), failure, self.limits.events)
+        kind = headers.get(b"content-type", b"").decode("latin-1")
+        if call.streamed and starts_events(body):
+            kind = SSE
+        reply = _read(response.status, headers, kind, bytes(body), failure, self.limits.events)
         busy = response.status in _BUSY and failure is None
         return reply, _asked_to_wait(headers) if busy else None
 
@@ -244,7 +249,12 @@ class _Attempt:
 
 
 def _read(
-    status: int, headers: Mapping[bytes, bytes], body: bytes, failure: str | None, most: int
+    status: int,
+    headers: Mapping[bytes, bytes],
+    kind: str,
+    body: bytes,
+    failure: str | None,
+    most: int,
 ) -> Reply:
     """Return the reply that an answer is, with ``failure`` where it broke off."""
     whole = failure is None
@@ -256,7 +266,6 @@ def _read(
         to = shown(headers.get(b"location", b"nowhere").decode("latin-1"))
         failure = failure or f"redirects to {to}, which is not followed: give the URL itself"
         return Reply(status, body, failure=failure, whole=whole)
-    kind = headers.get(b"content-type", b"").decode("latin-1")
     if not is_stream(kind):
         return Reply(status, body, failure=failure, whole=whole)
     events = read_events(kind, body, most)

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.served.live.facts import Facts
-from harness.served.live.finding import Causes, Judgement, Verdict
+from harness.served.live.facts import Facts, Ids
+from harness.served.live.finding import TRUNCATIONS, Causes, Judgement, Verdict
 from harness.served.live.values import Row
 
 
@@ -14,14 +14,31 @@ class Fitted:
     """What the fit of templates came to.
 
     ``names`` are the candidates that give the server's count on every shape; ``offset`` is a
-    constant difference to ours, which proves nothing; ``words`` say more. ``counts`` are the tokens
-    of every prompt under the first of them, row by row, None where it makes no text.
+    constant difference to ours, which proves nothing, no name either; ``words`` say more. ``ids``
+    are those of every prompt under the first of them, row by row, None where it makes no text.
     """
 
     names: tuple[str, ...] = ()
-    counts: tuple[int | None, ...] = ()
+    ids: tuple[Ids | None, ...] = ()
     offset: int | None = None
     words: tuple[str, ...] = ()
+
+    def proven(self, judgements: Sequence[Judgement]) -> bool:
+        """Whether the names are proven: by the counts, or by the ids of some prompt."""
+        return not self.contradicted(judgements) and (
+            self.offset is None
+            or any("template" in finding.evidence for one in judgements for finding in one.findings)
+        )
+
+    def contradicted(self, judgements: Sequence[Judgement]) -> bool:
+        """Whether the server makes another text of some prompt than the template that fits."""
+        return any(
+            finding.verdict is Verdict.TEMPLATE
+            and made is not None
+            and finding.evidence.get("theirs", len(made)) != len(made)
+            for one, made in zip(judgements, self.ids, strict=False)
+            for finding in one.findings
+        )
 
 
 def notes_on(row: Row, sides: Sequence[Facts]) -> Iterator[str]:
@@ -33,6 +50,8 @@ def notes_on(row: Row, sides: Sequence[Facts]) -> Iterator[str]:
         ids = row.expected if one.observed is None else one.observed[1]
         if ids is not None and len(ids) > 1 and ids[0] == ids[1] in one.aids.special_ids:
             name = next(text for text, number in one.aids.specials if number == ids[0])
+            if (one.our_text or "").startswith(2 * name):
+                continue  # nobody put one there that was not written
             yield f"begins with {name} twice, once written in the text and once put before it"
 
 
@@ -47,9 +66,11 @@ def on_causes(causes: Causes | None, judgements: Sequence[Judgement]) -> list[st
     open_ones = (Verdict.TOKENIZER, Verdict.UNDETERMINED)
     if causes is None:
         return []
-    if not causes.causes and not any(
-        finding.verdict in open_ones for one in judgements for finding in one.findings
-    ):
+    found = {finding.verdict for one in judgements for finding in one.findings}
+    cut = bool(causes.causes) and all(one.name in TRUNCATIONS for one in causes.causes)
+    if cut and Verdict.TRUNCATED not in found:
+        return []  # a template with less does the same
+    if not causes.causes and not found.intersection(open_ones):
         return []  # what differs is explained, if not by the tokenizer
     notes = []
     if causes.causes:
@@ -72,13 +93,18 @@ def on_fit(fitted: Fitted | None, judgements: Sequence[Judgement]) -> list[str]:
     if fitted is None or not any(one.findings for one in judgements):
         return []
     notes = list(fitted.words)
-    if fitted.names:
-        notes.append(f"template: {' or '.join(fitted.names)} fits on every prompt shape")
-    elif fitted.offset is not None:
-        notes.append(
-            f"the counts are off by {fitted.offset:+,} on every prompt shape, which many templates "
-            "would do: it proves none"
-        )
+    if not fitted.names and fitted.offset is None:
+        return notes
+    named = " or ".join(fitted.names)
+    if fitted.contradicted(judgements):
+        notes.append(f"template: {named} fits on every prompt shape, and not on these prompts")
+    elif fitted.proven(judgements):
+        notes.append(f"template: {named} fits on every prompt shape")
+    else:
+        words = f"the counts are off by {fitted.offset:+,} on every prompt shape: "
+        if named:
+            words += f"the template {named} would do that, and so would other things; "
+        notes.append(f"{words}a constant proves nothing")
     return notes
 
 

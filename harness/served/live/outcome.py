@@ -18,11 +18,12 @@ class LiveReceipt:
     """By what method one server's counts were taken, and what they were held against.
 
     ``method`` is None where the server gave no count; ``template`` names the chat template that our
-    count was made with, None where none was used. ``boundary`` is what was compared.
+    count was made with, None where none was used. ``boundary`` is what was compared: with special
+    tokens around the text it is rendered, as in a band; None where nothing was sent.
     """
 
     method: str | None
-    boundary: Boundary
+    boundary: Boundary | None
     tokenizer_sha256: str
     prompts_sha256: str | None
     dialect: str | None
@@ -47,7 +48,7 @@ class LiveReceipt:
         """Return the receipt in words."""
         words = [
             f"method {self.method or 'not known'}",
-            f"boundary {self.boundary}",
+            *([] if self.boundary is None else [f"boundary {self.boundary}"]),
             f"held against counts of the tokenizer {self.tokenizer_sha256}",
         ]
         if self.template is not None:
@@ -98,9 +99,10 @@ class ServerOutcome:
         """Return the receipt; a method or template that was not used is not in it."""
         chat = any(row.ask.chat for row in self.rows)
         rendered = any(row.ask.chat and row.client.rendered is not None for row in self.rows)
+        around = any(row.client.special != row.client.raw for row in self.rows if not row.ask.chat)
         return LiveReceipt(
             method="server_usage" if any(usage(r) is not None for r in self.rows) else None,
-            boundary="rendered" if chat else "raw",
+            boundary=None if not self.rows else "rendered" if chat or around else "raw",
             tokenizer_sha256=tokenizer_sha256,
             prompts_sha256=prompts_sha256,
             dialect=self.dialect,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness.served.live.bands import client_count, held
+from harness.served.live.facts import Aids
 from harness.served.live.finding import OUT_OF_BAND
 from harness.served.live.values import Row
 from harness.served.live.verdict import judge_row
@@ -23,7 +24,12 @@ class Preflight:
     exit: int
 
 
-def preflight(rows: Sequence[Row], band: Band | None, send: Callable[[Row], Row]) -> Preflight:
+def preflight(
+    rows: Sequence[Row],
+    band: Band | None,
+    send: Callable[[Row], Row],
+    aids: Aids | None = None,
+) -> Preflight:
     """Send prompts one by one, and stop at the first violation; none is sent that we know is wrong.
 
     ``send`` asks the plain question of a row and returns the row with its answer. Wrong are a count
@@ -37,7 +43,7 @@ def preflight(rows: Sequence[Row], band: Band | None, send: Callable[[Row], Row]
     sent: list[Row] = []
     for row in rows:
         sent.append(send(row))
-        words, code = _violation(sent[-1], band)
+        words, code = _violation(sent[-1], band, aids)
         if words is not None:
             return Preflight(tuple(sent), len(rows), f"prompt {row.id}: {words}", code)
     return Preflight(tuple(sent), len(rows), None, 0)
@@ -50,8 +56,8 @@ def _ours_outside(row: Row, band: Band) -> str | None:
     return f"prompt {row.id} has {count:,} tokens by our count, out of the band {band}"
 
 
-def _violation(row: Row, band: Band | None) -> tuple[str | None, int]:
-    judged = judge_row(row)
+def _violation(row: Row, band: Band | None, aids: Aids | None) -> tuple[str | None, int]:
+    judged = judge_row(row, aids)
     if judged.findings:
         return judged.findings[0].words, judged.exit
     if band is not None:

@@ -4,16 +4,18 @@ With ids, or the text, it is told what became of the prompt. With a count alone 
 ``undetermined``, unless the server's own words settle it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from harness.served.live.cuts import cut_of, cut_text, cut_words, ids_within, text_within
 from harness.served.live.facts import Facts, Ids, counted
-from harness.served.live.finding import Finding, Verdict
+from harness.served.live.finding import Finding, Verdict, tokens
 from harness.served.live.values import Message
 
-
-def tokens(count: int) -> str:
-    """Return ``1 token``, ``1,024 tokens``."""
-    return f"{count:,} token{'' if count == 1 else 's'}"
+UNTOLD = "whether its template or its tokenizer is another is not told"
+TOLD_BY = "; it would be told by "
+# Characters of messages that no text holds by chance.
+_TELLING = 6
+_EITHER = "it was cut there, or its template has no more"
 
 
 def processed(one: Facts) -> Iterator[Finding]:
@@ -55,29 +57,69 @@ def _at_least(one: Facts) -> int | None:
 
 def other_ids(one: Facts, ours: Ids, source: str, theirs: Ids) -> Finding:
     """Say what it is that other ids than ours were processed."""
-    evidence = {"source": source, "ours": len(ours), "theirs": len(theirs)}
-    if source != "the tokenizer endpoint":
-        cut = cut_of(ours, theirs)
-        gone = set(ours[cut[0] : len(ours) - cut[1]]) if cut else set()
-        # Special tokens that are missing at an end are missing, and nothing is cut.
-        if cut and theirs != one.row.client.raw and not gone <= one.aids.special_ids:
-            words, end = _cut_words(ours, theirs, cut)
-            return Finding(Verdict.TRUNCATED, words, evidence={**evidence, "end": end})
     at = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), None)
     at = min(len(ours), len(theirs)) if at is None else at
+    evidence = {"source": source, "ours": len(ours), "theirs": len(theirs), "first": at}
+    if source != "the tokenizer endpoint":
+        cut = _cut(one, ours, theirs, evidence)
+        if cut is not None:
+            return cut
     where = f"{tokens(len(theirs))} and we {len(ours):,}, other ids from the {_nth(at)} on"
-    evidence["first"] = at
     same = one.same_text
     if same is None and one.row.ask.chat:
         same = _same_by_ids(one, theirs)
     if same is False:
         return _other_text(one, f": {source} has {where}", evidence)
     if same is None and one.row.ask.chat:
-        words = (
-            f"{source} has {where}; whether its template or its tokenizer is another is not told"
-        )
-        return Finding(Verdict.UNDETERMINED, words, evidence=evidence)
+        return Finding(Verdict.UNDETERMINED, f"{source} has {where}; {UNTOLD}", evidence=evidence)
     return Finding(Verdict.TOKENIZER, f"of the same text {source} has {where}", evidence=evidence)
+
+
+def _cut(one: Facts, ours: Ids, theirs: Ids, evidence: Mapping[str, object]) -> Finding | None:
+    """Find ids of ours that are gone; None where they are not cut, but never were there."""
+    cut = cut_of(ours, theirs)
+    if cut is None or theirs == one.row.client.raw:
+        return None
+    gone = ours[cut[0] : len(ours) - cut[1]]
+    # Special tokens that are missing at an end are missing, and nothing is cut.
+    if set(gone) <= one.aids.special_ids or _as_told(one, theirs) or _trimmed(one, theirs):
+        return None
+    words, end = cut_words(ours, theirs, cut, one.aids.special_ids)
+    evidence = {**evidence, "end": end}
+    if one.same_text is None and one.row.ask.chat and not ids_within(one, ours, cut):
+        return _either(words, {**evidence, "gone": list(gone)})
+    return Finding(Verdict.TRUNCATED, words, evidence=evidence)
+
+
+def _trimmed(one: Facts, theirs: Ids) -> bool:
+    """Whether nothing but white space of a chat is gone, which templates take off messages."""
+    ours, decode = one.our_text, one.aids.decode
+    if ours is None or decode is None or not one.row.ask.chat:
+        return False
+    return _squeezed(decode(theirs)) == _squeezed(ours)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def _as_told(one: Facts, theirs: Ids) -> bool:
+    """Whether ids are those of the server's own text, which is another than ours."""
+    text = one.template_text
+    if text is None or one.aids.encode is None or one.same_text is not False:
+        return False
+    made = one.aids.encode(text)
+    return made is not None and _unopened(one, made) == _unopened(one, theirs)
+
+
+def _unopened(one: Facts, ids: Ids) -> Ids:
+    opening = next((n for n, x in enumerate(ids) if x not in one.aids.special_ids), len(ids))
+    return ids[opening:]
+
+
+def _either(words: str, evidence: Mapping[str, object]) -> Finding:
+    words = f"{words}, and no message is cut: {_EITHER}"
+    return Finding(Verdict.UNDETERMINED, words, evidence=evidence)
 
 
 def other_count(one: Facts, ours: Ids, theirs: int, source: str) -> Finding:
@@ -85,21 +127,21 @@ def other_count(one: Facts, ours: Ids, theirs: int, source: str) -> Finding:
     evidence = {"source": source, "ours": len(ours), "theirs": theirs}
     words = f"{source} says {tokens(theirs)} and we count {len(ours):,}"
     known = one.processed
+    part = cut_text(one) if theirs < len(ours) else None
     if known is not None and known.truncated and theirs < len(ours):
-        end = _cut_text(one)
+        end = part[0] if part else None
         tail = f", {end} kept" if end else ", which end of it it does not say"
         words = f"{words}: the server says that it cut the prompt{tail}"
         return Finding(Verdict.TRUNCATED, words, evidence={**evidence, "end": end})
-    end = _cut_text(one) if known is not None and known.text is not None else None
-    if end and theirs < len(ours):
-        return Finding(
-            Verdict.TRUNCATED,
-            f"{words}: the text processed is {end} of ours",
-            evidence={**evidence, "end": end},
-        )
+    accounted = _accounted(one, theirs)
+    if part is not None and not (accounted and one.template_text is not None):
+        end, gone = part
+        words, evidence = f"{words}: the text processed is {end} of ours", {**evidence, "end": end}
+        if one.template_text is None and one.row.ask.chat and not text_within(one, end):
+            return _either(words, {**evidence, "gone": gone})
+        return Finding(Verdict.TRUNCATED, words, evidence=evidence)
     if one.same_text is False and one.server_text is not None:
-        made = None if one.aids.encode is None else one.aids.encode(one.server_text)
-        if made is not None and len(made) == theirs:
+        if accounted:
             return _other_text(one, f": {words}, and so many its text has", evidence)
         words += "; its text is another than ours, and does not account for the count"
     asked = one.tokenize
@@ -107,63 +149,34 @@ def other_count(one: Facts, ours: Ids, theirs: int, source: str) -> Finding:
         if one.same_text or not one.row.ask.chat:
             words = f"of the same text the server's tokenizer and {words}"
             return Finding(Verdict.TOKENIZER, words, evidence=evidence)
-        words += ", as its tokenizer endpoint does; whether its template or its tokenizer is "
-        words += "another is not told"
+        words += f", as its tokenizer endpoint does; {UNTOLD}"
     elif asked is not None and counted(asked) == len(ours):
         words += ", as the server's own tokenizer does"
     if one.aids.determines:
-        words += f"; it would be told by {one.aids.determines}"
+        words += f"{TOLD_BY}{one.aids.determines}"
     return Finding(Verdict.UNDETERMINED, words, evidence=evidence)
 
 
-def cut_of(ours: Ids, theirs: Ids) -> tuple[int, int] | None:
-    """Return how many ids of ours are kept at the beginning and at the end, if the rest is gone.
+def _accounted(one: Facts, theirs: int) -> bool:
+    """Whether the server's text is another than ours and has the count, or one less.
 
-    >>> cut_of((1, 2, 3, 4), (3, 4)), cut_of((1, 2, 3, 4), (1, 4)), cut_of((1, 2), (2, 1))
-    ((0, 2), (1, 1), None)
+    Servers tell a text without the opening token that they process it with.
     """
-    if not 0 < len(theirs) < len(ours):
-        return None
-    head = 0
-    while head < len(theirs) and ours[head] == theirs[head]:
-        head += 1
-    if head == len(theirs):
-        return head, 0
-    tail = len(theirs) - head
-    if ours[len(ours) - len(theirs) :] == theirs:
-        return 0, len(theirs)
-    return (head, tail) if theirs[head:] == ours[len(ours) - tail :] else None
+    text, encode = one.server_text, one.aids.encode
+    if text is None or encode is None or one.same_text is not False:
+        return False
+    made = encode(text)
+    return made is not None and theirs - len(made) in (0, 1)
 
 
-def _cut_words(ours: Ids, theirs: Ids, cut: tuple[int, int]) -> tuple[str, str]:
-    head, tail = cut
-    if not tail:
-        end = "the beginning"
-        kept = f"the first {head:,}"
-    elif not head:
-        end = "the end"
-        kept = f"the last {tail:,}"
-    else:
-        end = "both ends"
-        kept = f"the first {head:,} and the last {tail:,}"
-    return f"of our {tokens(len(ours))} {kept} were processed", end
+def settled(words: str) -> str:
+    """Return the words of what was open without what says that it is."""
+    for tail in (TOLD_BY, f"; {UNTOLD}", f": {_EITHER}"):
+        words = words.partition(tail)[0]
+    return words
 
 
-def _cut_text(one: Facts) -> str | None:
-    """Return which end of our text the text processed is, None where it is no proper part."""
-    ours = one.our_text
-    theirs = None if one.processed is None else one.processed.text
-    if not ours or not theirs:
-        return None
-    bare, whole = one.aids.bare(theirs), one.aids.bare(ours)
-    if not bare or len(bare) >= len(whole):
-        return None
-    if whole.startswith(bare):
-        return "the beginning"
-    return "the end" if whole.endswith(bare) else None
-
-
-def _other_text(one: Facts, tail: str, evidence: dict[str, object] | None = None) -> Finding:
+def _other_text(one: Facts, tail: str, evidence: Mapping[str, object] | None = None) -> Finding:
     words = f"the server makes another text of the messages{tail}"
     if not one.row.ask.chat:
         words = f"the server makes another text of the prompt{tail}"
@@ -174,22 +187,30 @@ def _same_by_ids(one: Facts, theirs: Ids) -> bool | None:
     """Whether ids stand for our text, by decoding them; None where they tell nothing.
 
     Ids of another vocabulary decode to something else altogether, so a text that is not ours is
-    believed only where it holds every message.
+    believed only where it holds every message, and these are long enough to be there by no chance.
     """
     ours = one.our_text
     if one.aids.decode is None or ours is None:
         return None
     text = one.aids.bare(one.aids.decode(theirs))
-    if text == one.aids.bare(ours):
+    due = {one.aids.bare(ours), one.aids.bare(one.aids.decode(one.row.expected or ()))}
+    if text in due:
         return True
+    if _squeezed(text) in map(_squeezed, due):
+        return False  # white space apart
+    if any(text == same + special for same in due for special, _ in one.aids.specials):
+        return None  # a closing token is written by templates and put by tokenizers
     at = 0
+    held = 0
     for message in one.row.ask.prompt:
         if not isinstance(message, Message):
             return None
-        at = text.find(message.content.strip(), at)
+        content = message.content.strip()
+        at = text.find(content, at)
         if at < 0:
             return None
-    return False
+        held += len(content)
+    return False if held >= _TELLING else None
 
 
 def _nth(at: int) -> str:

@@ -5,12 +5,12 @@ tokens; or it is a hypothesis like any other, of tokens put around a prompt.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from harness.hypotheses import Hypothesis, Seen, post_processor
+from harness.hypotheses import Hypothesis, Seen
 from harness.outcomes import Ids
 from harness.served.live.facts import Aids
 from harness.served.live.values import Message, Row
@@ -155,21 +155,20 @@ def _cut(text: str, own: Spans, until: Callable[[int], int]) -> tuple[Piece, ...
 def proposed(seen: Seen, aids: Aids) -> tuple[Hypothesis, ...]:
     """Return the tokens that a server puts before or behind a prompt, or takes away there.
 
-    Where the tokenizer has special tokens of its own to put, its hypotheses say it.
+    Of special tokens that the tokenizer puts itself its own hypotheses say it.
     """
     found = []
     openings = [one for one, _ in aids.specials if one]
     if any(data.decode("utf-8", "replace").startswith(tuple(openings)) for data in seen.cases):
         summary = "a special token written at the very beginning is dropped"
         found.append(Hypothesis(NAMES[6], "input", summary, text=_without_opening(openings)))
-    if post_processor.proposed(seen):
-        return tuple(found)
+    known = set(_put(seen.description.get("post_processor")))
     rows = seen.mismatching.tolist()
     answers = [seen.observed.answer(row) for row in rows]
     if answers and all(len(one) for one in answers):
         for name, place, where in ((NAMES[4], 0, "before"), (NAMES[5], -1, "behind")):
             numbers = {int(one[place]) for one in answers}
-            if len(numbers) == 1:
+            if len(numbers) == 1 and not numbers & known:
                 number = numbers.pop()
                 summary = f"the token {number} is put {where} the prompt"
                 found.append(
@@ -182,6 +181,20 @@ def proposed(seen: Seen, aids: Aids) -> tuple[Hypothesis, ...]:
                     )
                 )
     return tuple(found)
+
+
+def _put(processor: object) -> Iterator[int]:
+    """Yield the ids that a post-processor can put around a text, whatever its type."""
+    if isinstance(processor, list):
+        for one in processor:
+            yield from _put(one)
+    if not isinstance(processor, Mapping):
+        return
+    for key, value in processor.items():
+        if key in ("ids", "cls", "sep") and isinstance(value, list):
+            yield from (one for one in value if isinstance(one, int))
+        else:
+            yield from _put(value)
 
 
 def _putting(number: int, *, first: bool) -> Callable[[Ids], Ids]:

@@ -44,7 +44,7 @@ def _server(one: ServerOutcome, served: Served) -> dict[str, Any]:
         "evidence": list(one.evidence),
         "failure": one.failure,
         "exit": one.exit,
-        "verdict": None if one.failure is not None else verdict.verdict.value,
+        "verdict": verdict.verdict.value if one.rows else None,
         "verdicts": [
             {"verdict": g.verdict.value, "prompts": list(g.prompts), "words": g.words}
             for g in verdict.groups

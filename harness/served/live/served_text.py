@@ -83,7 +83,8 @@ def _server(one: ServerOutcome, served: Served) -> Iterator[str]:
         yield f"    by the server's: {terminal(str(one.bands.server))}"
     receipt = one.receipt(served.tokenizer_sha256, served.prompts_sha256)
     yield f"    receipt: {terminal(str(receipt))}"
-    yield f"    verdict: {one.verdict.verdict.value} (exit {one.exit})"
+    words = one.verdict.verdict.value if rows else "none, nothing was sent"
+    yield f"    verdict: {words} (exit {one.exit})"
 
 
 def _table(one: ServerOutcome) -> Iterator[str]:

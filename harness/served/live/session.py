@@ -178,15 +178,15 @@ def _asked(at: ServerAt, server: Server, given: _Given) -> ServerOutcome:
 
 def _fitted(fit: Fit, given: _Given) -> Fitted:
     """Return the fit, with what the template that fits makes of every prompt."""
-    found = chats.as_fitted(fit)
+    found = chats.as_fitted(fit, None if given.chats is None else given.chats.own)
     if not fit.named:
         return found
     made = clients(given.asks, given.oracle, given.renderer, fit.named[0].candidate)
-    counts = [
-        len(one.rendered_ids) if asked.chat and one.rendered_ids is not None else None
+    ids = [
+        one.rendered_ids if asked.chat else None
         for asked, one in zip(given.asks, made, strict=True)
     ]
-    return replace(found, counts=tuple(counts))
+    return replace(found, ids=tuple(ids))
 
 
 def _fit(server: Server, found: Detected, given: _Given) -> Fit | None:
@@ -237,11 +237,12 @@ def _flown(
     # The tokenizer endpoint tells the raw side of a prompt, and spends nothing.
     raw = given.band is not None and given.band.boundary == "raw"
     kinds = (Kind.TOKENIZE, Kind.PLAIN) if raw else (Kind.PLAIN,)
-    flown = preflight(rows, given.band, lambda row: ask(server, found.dialect, row, kinds))
+    known = aids(given.oracle, found.dialect.determines)
+    flown = preflight(rows, given.band, lambda row: ask(server, found.dialect, row, kinds), known)
     return replace(
         outcome,
         rows=flown.rows,
-        verdict=verdict.judge(flown.rows, aids(given.oracle, found.dialect.determines)),
+        verdict=verdict.judge(flown.rows, known),
         preflight=flown,
         bands=held(flown.rows, given.band) if given.band is not None and flown.rows else None,
     )

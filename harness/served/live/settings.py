@@ -149,6 +149,9 @@ def address(url: str, where: str | None = None) -> str:
     Raises :class:`UsageError` for what is no ``http(s)://host[:port][/path]``, and for one with a
     user and password in it: they would stand in every report.
     """
+    if not url.isprintable() or " " in url:
+        shown = url[:200]
+        raise UsageError(f"'{shown}' is no address of a server", where=where, expected=_EXAMPLE)
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -5,6 +5,7 @@ its variables. It reads nothing, and what it prints is kept in part, for the mes
 """
 
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -12,11 +13,12 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from select import POLLIN, poll
 
 from harness.errors import LaneUnavailable, UsageError
 from harness.lane import Lane, parse
-from harness.report.escape import shell, terminal
+from harness.report.escape import shell
 from harness.runners import runner_for
 from harness.runners.spawn import Process, signal_name
 from harness.runners.spawn import start as spawn
@@ -39,6 +41,8 @@ _PATIENCE = 3.0  # seconds for a server to end itself
 _GLANCE = 0.1
 _READ = 1 << 16
 _LAST_READS = 64  # of a server that never stops talking
+_MARK = "TOKPARITY_SERVER"  # the variable that tells our server's processes from all others
+_ROUNDS = 5
 _SHOWN = 1000  # bytes of what it said last
 
 
@@ -56,12 +60,19 @@ def started(
     limits = Limits(connect_seconds=2.0, retries=0)
     with Server(url, limits=limits) as server:
         _refuse_stranger(server)
+        mark = secrets.token_hex(16)
         process = spawn(
-            argv, stdin=subprocess.DEVNULL, cwd=start.directory, more={**os.environ, **more}
+            argv,
+            stdin=subprocess.DEVNULL,
+            cwd=start.directory,
+            more={**os.environ, **more, _MARK: mark},
         )
-        with _Run(process) as run:
-            run.answers(server, start)
-            yield
+        try:
+            with _Run(process) as run:
+                run.answers(server, start)
+                yield
+        finally:
+            _end_marked(mark)
 
 
 def _command(
@@ -102,7 +113,7 @@ def _program(start: Start) -> str:
     elif (path := shutil.which(name)) is not None:
         return path
     raise UsageError(
-        "there is no such program", where=terminal(name), expected="the server's own command"
+        "there is no such program", where=shell(name), expected="the server's own command"
     )
 
 
@@ -111,13 +122,37 @@ def _refuse_stranger(server: Server) -> None:
     if server.nobody():
         return
     found = server.alive()
-    what = f"status {found.status}" if found.failure is None else terminal(found.failure)
+    what = f"status {found.status}" if found.failure is None else found.failure
     raise LaneUnavailable(
         f"something is there already, before the server was started: {what}",
         where=server.url,
         expected="a port of this machine on which nobody listens",
         remedy="end it, or leave the server's command out to measure what runs there",
     )
+
+
+def _end_marked(mark: str) -> None:
+    """End what the server started and put into a session of its own, as daemons do.
+
+    It has inherited the server's environment, which /proc shows; where there is no /proc, the
+    server's own group is all that is ended.
+    """
+    wanted = f"{_MARK}={mark}".encode()
+    for _ in range(_ROUNDS):  # one may start another between the look and the signal
+        found = [one for one in Path("/proc").glob("[0-9]*/environ") if _holds(one, wanted)]
+        if not found:
+            return
+        for one in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(int(one.parent.name), signal.SIGKILL)
+        time.sleep(_PAUSE)
+
+
+def _holds(environment: Path, wanted: bytes) -> bool:
+    try:
+        return wanted in environment.read_bytes().split(b"\0")
+    except OSError:
+        return False
 
 
 class _Run:
@@ -159,13 +194,13 @@ class _Run:
             pause = min(2 * pause, _LONGEST_PAUSE)
         last = f"status {_LOADING}" if reply and reply.status else reply and reply.failure
         words = f"the server did not answer at {server.url} within {start.seconds:g} s"
-        raise self._failed(f"{words} (the last look: {terminal(last or 'none')})", start)
+        raise self._failed(f"{words} (the last look: {last or 'none'})", start)
 
     def _failed(self, what: str, start: Start) -> LaneUnavailable:
         self._over.set()
         self._reader.join()  # what it said last is still on its way
         said = self._said.last_words(_SHOWN).splitlines()
-        lines = [terminal(line) for line in said if line.strip()]
+        lines = [line for line in said if line.strip()]
         return LaneUnavailable(
             what,
             where=" ".join(map(shell, start.command)),

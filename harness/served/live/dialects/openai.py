@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from harness.served.live.dialects.reading import Document, Opened, count, member, opened
+from harness.served.live.dialects.reading import Document, Opened, Twice, count, member, opened
 from harness.served.live.values import Answer, Ask, Call, Kind, Processed, Reply, Usage
 
 COMPLETIONS = "/v1/completions"
@@ -99,7 +99,8 @@ def _usage(document: Document, found: Opened) -> Usage | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        found.faults.append("usage is no object")
+        told = " but two values under one key" if isinstance(value, Twice) else ""
+        found.faults.append(f"usage is no object{told}")
         return None
     details = value.get("prompt_tokens_details")
     return Usage(

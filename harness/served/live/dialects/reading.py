@@ -4,6 +4,7 @@ Nothing here raises. What has another type than it should is None, and a fault i
 """
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +18,24 @@ _LARGEST = 10**12
 _WORDS = 500  # of a server's own words; the rest helps no reader
 _FAULTS = 3
 END = "[DONE]"
+# The members that counts and ids are read from.
+_COUNTING = tuple(
+    f'"{key}"'
+    for key in (
+        "usage",
+        "prompt_tokens",
+        "cached_tokens",
+        "prompt_token_ids",
+        "tokens_evaluated",
+        "prompt_n",
+        "cache_n",
+        "prompt_eval_count",
+        "input_tokens",
+        "tokens",
+        "count",
+        "prefill",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -95,6 +114,10 @@ def _body(answer: Answer, reply: Reply) -> Opened:
 def _stream(answer: Answer, reply: Reply) -> Opened:
     found = Opened(replace(answer, done=False))
     for number, data in enumerate(reply.events):
+        if found.answer.done:
+            # No client reads on after the end mark, so what is told there is told to nobody.
+            found.faults.append(f"{len(reply.events) - number} events come after {END}")
+            break
         if data.strip() == END:
             found.answer = replace(found.answer, done=True)
             continue
@@ -116,12 +139,54 @@ def _complained(found: Opened, value: dict[str, Json]) -> None:
         found.answer = replace(found.answer, too_long=too_long(value))
 
 
+@dataclass(frozen=True)
+class Twice:
+    """What stands in the place of a member that an object has twice with different values.
+
+    Clients differ in which of the two they take, so neither is the server's word.
+    """
+
+    def __repr__(self) -> str:
+        """Return it in words, for a fault."""
+        return "two values under one key"
+
+
 def loaded(data: bytes | str) -> Json:
-    """Return the JSON value, None where there is none, or one that no parser should go into."""
+    """Return the JSON value, None where there is none, or one that no parser should go into.
+
+    Where a member that counts stands twice in one object with different values it is a
+    :class:`Twice`; a number of more digits than Python reads is infinite.
+    """
     try:
-        return json.loads(data if isinstance(data, str) else data.decode("utf-8-sig"))
+        words = data if isinstance(data, str) else data.decode("utf-8-sig")
+        # Looking at every object costs more than reading it, so only where there is a reason to.
+        twice = any(words.count(key) > 1 for key in _COUNTING)
+        try:
+            return json.loads(words, object_pairs_hook=_once if twice else None)
+        except json.JSONDecodeError:
+            return None
+        except ValueError:
+            return json.loads(words, object_pairs_hook=_once, parse_int=_int)
     except (ValueError, RecursionError):
         return None
+
+
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: dict[str, Json] = {}
+        for key, value in pairs:
+            before = seen.setdefault(key, value)
+            if type(before) is not type(value) or before != value:
+                found[key] = Twice()
+    return found
+
+
+def _int(digits: str) -> int | float:
+    try:
+        return int(digits)
+    except ValueError:
+        return math.inf
 
 
 def complaint(value: object) -> str | None:
@@ -135,7 +200,7 @@ def complaint(value: object) -> str | None:
         if isinstance(inner, str) and inner:
             return _cut(inner)
         if isinstance(inner, list) and inner:
-            return _cut(json.dumps(inner))
+            return _cut(json.dumps(inner, default=repr))
     return None
 
 
@@ -219,6 +284,6 @@ def _shown(value: object) -> str:
         return f"a list of {len(value)}"
     if isinstance(value, dict):
         return "an object"
-    if isinstance(value, int) and abs(value) > _LARGEST:
+    if isinstance(value, int | float) and abs(value) > _LARGEST:
         return "a number out of all bounds"  # which Python may refuse to print
     return repr(value)[:40]
