@@ -5,6 +5,8 @@ import os
 import sys
 from contextlib import suppress
 
+import click
+
 from harness.errors import StorageError
 
 
@@ -58,8 +60,16 @@ def failure(error: OSError) -> Exception:
     return StorageError(
         f"the output cannot be written: {error.strerror}",
         where="standard output",
-        remedy="send it elsewhere; where the command has --out DIR, that writes the report besides",
+        remedy="make room there, or send it elsewhere" + _besides(),
     )
+
+
+def _besides() -> str:
+    """Return, of a command that has ``--out``, that it is there."""
+    context = click.get_current_context(silent=True)
+    options = [] if context is None else context.command.params
+    has = any("--out" in one.opts for one in options)
+    return "; --out DIR writes the report besides" if has else ""
 
 
 def complain(words: str) -> None:

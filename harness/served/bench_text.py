@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from harness.plural import grouped
 from harness.report.escape import terminal
 from harness.served.benchmark import Bench, Judged
 from harness.served.bias import Bias, Range
@@ -62,8 +63,8 @@ def _judged(judged: Judged, bench: Bench) -> Iterator[str]:
         words.append(run.traffic.model[:80])
     if run.traffic.endpoint:
         words.append(run.traffic.endpoint)
-    size = "an unknown number of" if run.size is None else f"{run.size:,}"
-    words.append(f"{size} requests")
+    unknown = "an unknown number of requests"
+    words.append(unknown if run.size is None else grouped(run.size, "request"))
     if run.failed:
         words.append(f"{run.failed:,} failed")
     yield f"{terminal(run.place)}: {terminal(', '.join(words))}"
@@ -161,7 +162,8 @@ def _repetitions(bench: Bench) -> Iterator[str]:
 def _prompts(checked: Checked) -> Iterator[str]:
     counts = checked.counts
     yield (
-        f"{terminal(str(checked.file.path))}: {len(counts):,} prompts, {sum(counts):,} tokens, "
+        f"{terminal(str(checked.file.path))}: {grouped(len(counts), 'prompt')}, "
+        f"{grouped(sum(counts), 'token')}, "
         f"{min(counts):,} to {max(counts):,} each"
     )
     if checked.band is not None and checked.margins is not None:

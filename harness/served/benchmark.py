@@ -18,10 +18,10 @@ from harness.served.benchfiles import Run, read, vllm
 from harness.served.bias import Bias, Range, Spread, bias, differing, output_rate, spread
 from harness.served.guards import Guard, guards, reasons
 from harness.served.origin import from_stream
-from harness.served.prompts import Band, Checked, PromptFile, check, read_prompts
+from harness.served.prompts import Checked, PromptFile, check, read_prompts
 from harness.served.receipt import Receipt, receipt
 from harness.served.shortfall import Shortfall, shortfall
-from harness.served.target import Boundary, Target
+from harness.served.target import Band, Boundary, Target
 from harness.tokenizers import TokenizerFile
 from harness.traits import computed_traits
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.plural import grouped
 from harness.served.benchfiles import Run, Source
 from harness.served.consistency import contradictions
 from harness.served.prompts import Checked
@@ -87,7 +88,7 @@ def _failures(run: Run) -> Guard:
         return Guard(
             "failures",
             "fail",
-            f"{failed:,} of {run.size or failed:,} requests failed; they are in no sum",
+            f"{failed:,} of {grouped(run.size or failed, 'request')} failed; in no sum",
         )
     return Guard("failures", "pass", "no request failed")
 
@@ -99,8 +100,12 @@ def _corpus(run: Run, target: Target | None) -> Guard:
     if size is None:
         return Guard("corpus", "unchecked", "the file does not say how many requests there were")
     if size != due:
-        return Guard("corpus", "fail", f"{size:,} requests, and the file has {due:,} prompts")
-    return Guard("corpus", "pass", f"{size:,} requests, one a prompt")
+        return Guard(
+            "corpus",
+            "fail",
+            f"{grouped(size, 'request')}, and the file has {grouped(due, 'prompt')}",
+        )
+    return Guard("corpus", "pass", f"{grouped(size, 'request')}, one a prompt")
 
 
 def _total(run: Run, target: Target | None) -> Guard:
@@ -149,7 +154,9 @@ def _lengths(run: Run, target: Target | None, short: Shortfall | None) -> Guard:
             )
         return Guard("lengths", "fail", words)
     if short.unknown:
-        return Guard("lengths", "fail", f"{short.unknown:,} of {done:,} requests have no length")
+        return Guard(
+            "lengths", "fail", f"{short.unknown:,} of {grouped(done, 'request')} without a length"
+        )
     if run.completed and target.of(run.completed[-1][0]) is None:
         return Guard("lengths", "fail", "there are more requests than prompts")
     words = f"all {done:,} are {target.each:,}" if target.counts is None else f"all {done:,} agree"
@@ -188,9 +195,10 @@ def _distinct(prompts: Checked | None) -> Guard:
         return Guard(
             "distinct",
             "fail",
-            f"{len(prompts.twins):,} prompts stand twice, and a cache may answer the second",
+            f"{grouped(len(prompts.twins), 'prompt stands', 'prompts stand')} twice, and a cache "
+            "may answer the second",
         )
-    return Guard("distinct", "pass", f"all {len(prompts.counts):,} prompts are distinct")
+    return Guard("distinct", "pass", f"{_all_of(len(prompts.counts))} distinct")
 
 
 def _prompts(prompts: Checked | None) -> Guard:
@@ -211,8 +219,12 @@ def _earned(run: Run, name: str, words: str) -> Guard:
 
 def _times(target: Target, rows: int) -> str:
     if target.counts is not None:
-        return f", the sum of {rows:,} prompts"
+        return f", the sum of {grouped(rows, 'prompt')}"
     return f" = {rows:,} × {target.each:,}"
+
+
+def _all_of(number: int) -> str:
+    return "the one prompt is" if number == 1 else f"all {number:,} prompts are"
 
 
 def _apart(missing: int) -> str:

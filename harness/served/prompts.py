@@ -16,9 +16,10 @@ from typing import Any, get_args
 from pydantic import ConfigDict, Field
 
 from harness.errors import UsageError
+from harness.plural import grouped
 from harness.served.benchfiles.documents import Document, fitted, load
 from harness.served.live.values import Message, Role
-from harness.served.target import Boundary
+from harness.served.target import Band, Boundary
 from harness.validated import Strict, did_you_mean
 
 _WHAT = 'a prompt file: {"_meta": {"target": 512, …}}, then {"prompt": "…"} a line'
@@ -69,20 +70,6 @@ class PromptFile:
 
 
 @dataclass(frozen=True)
-class Band:
-    """Lengths from ``low`` to ``high``, both included, on one side of the chat template."""
-
-    low: int
-    high: int
-    boundary: Boundary
-
-    def __str__(self) -> str:
-        """Return the band in words: ``512 ± 8 raw``."""
-        middle, half = (self.low + self.high) // 2, (self.high - self.low) // 2
-        return f"{middle:,} ± {half:,} {self.boundary}" if half else f"{middle:,} {self.boundary}"
-
-
-@dataclass(frozen=True)
 class Checked:
     """What became of a prompt file's checks.
 
@@ -111,16 +98,30 @@ def read_prompts(path: Path, *, live: bool = False) -> PromptFile:
     """Return a prompt file.
 
     Raises :class:`UsageError`: what :func:`harness.served.benchfiles.documents.load` refuses; no
-    prompt; a prompt that is no text, or has a lone surrogate; ``_meta`` with a wrong type or a
-    misspelt key, or not at the start. Unless ``live``, also several texts at once, and a list of
-    messages, whose length needs the chat template.
+    prompt; a prompt that is no text, has a lone surrogate or the id of another; ``_meta`` with a
+    wrong type or a misspelt key, or not at the start. Unless ``live``, also several texts at once,
+    and a list of messages, whose length needs the chat template.
     """
     content = load(path, _WHAT)
     meta, rows = _split(content.documents)
     prompts = tuple(_prompt(one, number, live=live) for number, one in enumerate(rows, start=1))
     if not prompts:
         raise UsageError("holds no prompt", where=str(path), expected=_WHAT)
+    _distinct(prompts, rows)
     return PromptFile(path, content.sha256, meta, prompts)
+
+
+def _distinct(prompts: Sequence[Prompt], rows: Sequence[Document]) -> None:
+    """Refuse two prompts under one id: no report could say which of them it means."""
+    first: dict[str, Document] = {}
+    for prompt, row in zip(prompts, rows, strict=True):
+        if first.setdefault(prompt.id, row) is not row:
+            raise UsageError(
+                f"has the id '{prompt.id[:60]}', as has an earlier prompt "
+                f"({first[prompt.id].place})",
+                where=row.place,
+                expected="an id of its own for each prompt; one without has its number, from 1",
+            )
 
 
 def _split(documents: Sequence[Document]) -> tuple[Meta, list[Document]]:
@@ -257,34 +258,40 @@ def _violations(found: Checked) -> tuple[str, ...]:
     meta, counts, prompts = found.file.meta, found.counts, found.file.prompts
     words = []
     if meta.count is not None and meta.count != len(prompts):
-        words.append(f"_meta.count is {meta.count:,} and there are {len(prompts):,} prompts")
+        words.append(f"_meta.count is {meta.count:,} and there {_are(len(prompts))}")
     if found.twins:
         most, times = Counter(prompt.content for prompt in prompts).most_common(1)[0]
         first = next(prompt.id for prompt in prompts if prompt.content == most)
         words.append(
-            f"{len(found.twins):,} prompts repeat an earlier one (prompt {first} stands {times} "
-            "times)"
+            f"{grouped(len(found.twins), 'prompt repeats', 'prompts repeat')} an earlier one "
+            f"(prompt {first} stands {times:,} times)"
         )
     least = max(1, meta.minimum or 0)
     under = [row for row, count in enumerate(counts) if count < least]
     if under:
         words.append(
-            f"{len(under):,} prompts are shorter than {least:,} tokens (prompt "
+            f"{grouped(len(under), 'prompt is', 'prompts are')} shorter than "
+            f"{grouped(least, 'token')} (prompt "
             f"{prompts[under[0]].id}: {counts[under[0]]:,})"
         )
     if found.outside and found.band is not None:
         row = max(found.outside, key=lambda one: _beyond(counts[one], found.band))
         words.append(
-            f"{len(found.outside):,} prompts are out of the band {found.band} (prompt "
+            f"{grouped(len(found.outside), 'prompt is', 'prompts are')} out of the band "
+            f"{found.band} (prompt "
             f"{prompts[row].id}: {counts[row]:,})"
         )
     if found.unstable:
         words.append(
-            f"{len(found.unstable):,} prompts give other ids once they are decoded and encoded "
-            f"again (prompt {prompts[found.unstable[0]].id}), so a client that sends ids and one "
-            "that sends text send different prompts"
+            f"{grouped(len(found.unstable), 'prompt gives', 'prompts give')} other ids once "
+            f"decoded and encoded again (prompt {prompts[found.unstable[0]].id}), so a client that "
+            "sends ids and one that sends text send different prompts"
         )
     return tuple(words)
+
+
+def _are(number: int) -> str:
+    return f"{'is' if number == 1 else 'are'} {grouped(number, 'prompt')}"
 
 
 def _beyond(count: int, band: Band | None) -> int:

@@ -1,13 +1,33 @@
 """The frozen corpus that a benchmark is held against: a length for every request. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Boundary = Literal["raw", "rendered"]
 # How the target came about: a number on the command line or in a prompt file's `_meta`, or the
 # prompts' own counts, made here with the tokenizer.
 Method = Literal["given", "client_tokenizer"]
+
+
+@dataclass(frozen=True)
+class Band:
+    """Lengths from ``low`` to ``high``, both included, on one side of the chat template.
+
+    ``ends`` says that it was given by its two ends, and is to be shown so.
+    """
+
+    low: int
+    high: int
+    boundary: Boundary
+    ends: bool = field(default=False, compare=False)
+
+    def __str__(self) -> str:
+        """Return the band in words: ``512 ± 8 raw``, ``500 to 520 raw``."""
+        if self.low != self.high and (self.ends or (self.high - self.low) % 2):
+            return f"{self.low:,} to {self.high:,} {self.boundary}"
+        middle, half = (self.low + self.high) // 2, (self.high - self.low) // 2
+        return f"{middle:,} ± {half:,} {self.boundary}" if half else f"{middle:,} {self.boundary}"
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,18 @@ def test_prompts_that_stand_twice(tmp_path: Path) -> None:
     assert objections(found, counts(3, 3), prompts("abc", "abc")) == ["distinct", "prompts"]
 
 
+def test_words_of_one_and_of_many(tmp_path: Path) -> None:
+    one = run(tmp_path, vllm([3]))
+    words = {got.name: got.words for got in guards(one, counts(3), None, prompts("abc"))}
+    assert words["corpus"] == "1 request, one a prompt"
+    assert words["distinct"] == "the one prompt is distinct"
+    assert words["total"].endswith("the sum of 1 prompt")
+    two = run(tmp_path, vllm([3, 3]))
+    words = {got.name: got.words for got in guards(two, counts(3), None, prompts("abc", "abc"))}
+    assert words["corpus"] == "2 requests, and the file has 1 prompt"
+    assert words["distinct"].startswith("1 prompt stands twice")
+
+
 def test_a_prompt_file_that_is_not_as_it_says(tmp_path: Path) -> None:
     found = run(tmp_path, vllm([3]))
     assert objections(found, counts(3), prompts("abc", meta=Meta(count=2))) == ["prompts"]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UsageError
-from harness.served.prompts import Band, Checked, check, read_prompts
+from harness.served.prompts import Checked, check, read_prompts
+from harness.served.target import Band
 from tests.unit.benched import written
 
 META = {"_meta": {"target": 5, "tolerance": 1, "count": 2, "boundary": "raw"}}
@@ -67,6 +68,27 @@ def test_a_broken_prompt_file(tmp_path: Path, documents: tuple[object, ...], wha
     assert str(caught.value.where).startswith(str(path))
 
 
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize(
+    ("documents", "name", "place"),
+    [
+        (({"id": "b", "prompt": "x"}, "y", {"id": "b", "prompt": "z"}), "b", ":3"),
+        (({"id": 7, "prompt": "x"}, {"id": "7", "prompt": "z"}), "7", ":2"),
+        # One without an id has its number.
+        (({"id": "2", "prompt": "x"}, "z"), "2", ":2"),
+        (({"prompts": [{"id": "b", "text": "x"}, {"id": "b", "text": "z"}]},), "b", "prompts.1"),
+    ],
+)
+def test_an_id_that_stands_twice(
+    tmp_path: Path, documents: tuple[object, ...], name: str, place: str, *, live: bool
+) -> None:
+    path = written(tmp_path / "p.jsonl", *documents)
+    with pytest.raises(UsageError, match=f"has the id '{name}', as has an earlier") as caught:
+        read_prompts(path, live=live)
+    assert str(caught.value.where).startswith(str(path))
+    assert str(caught.value.where).endswith(place)
+
+
 def checked(tmp_path: Path, meta: dict[str, object], texts: list[str], **given: object) -> Checked:
     file = read_prompts(written(tmp_path / "p.jsonl", {"_meta": meta}, *texts))
     counts = [len(one) for one in texts]
@@ -83,12 +105,12 @@ def checked(tmp_path: Path, meta: dict[str, object], texts: list[str], **given: 
     ("meta", "texts", "words"),
     [
         ({"count": 3}, ["alpha", "beta!"], "_meta.count is 3 and there are 2 prompts"),
-        ({}, ["alpha", "beta!", "alpha"], "1 prompts repeat an earlier one (prompt 1 stands 2"),
-        ({}, ["alpha", ""], "1 prompts are shorter than 1 tokens (prompt 2: 0)"),
+        ({}, ["alpha", "beta!", "alpha"], "1 prompt repeats an earlier one (prompt 1 stands 2"),
+        ({}, ["alpha", ""], "1 prompt is shorter than 1 token (prompt 2: 0)"),
         ({"minimum": 5}, ["alpha", "beta"], "shorter than 5 tokens (prompt 2: 4)"),
         ({"target": 5, "tolerance": 1}, ["alpha", "alphas", "alphabet"], "out of the band 5 ± 1 r"),
         ({"target": 5}, ["alpha", "beta"], "out of the band 5 raw (prompt 2: 4)"),
-        ({}, ["alpha", "unstable"], "1 prompts give other ids once they are decoded"),
+        ({}, ["alpha", "unstable"], "1 prompt gives other ids once decoded"),
     ],
 )
 def test_each_check_has_a_prompt_that_breaks_it(

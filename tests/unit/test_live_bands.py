@@ -10,8 +10,8 @@ from harness.served.live.bands import Bands, across, band_for, held, parse_band
 from harness.served.live.facts import Aids
 from harness.served.live.preflight import preflight
 from harness.served.live.values import Answer, Client, Message, Row, Spelling
-from harness.served.prompts import Band, Meta, check, read_prompts
-from harness.served.target import Boundary
+from harness.served.prompts import Meta, check, read_prompts
+from harness.served.target import Band, Boundary
 from tests.unit.benched import written
 from tests.unit.served_rows import but, chat, endpoint, healthy, said
 
@@ -52,6 +52,7 @@ def test_a_band_names_its_boundary() -> None:
         ("512±8", "raw", Meta(), Band(504, 520, "raw")),
         (None, None, Meta(target=5, tolerance=1, boundary="rendered"), Band(4, 6, "rendered")),
         (None, "raw", Meta(target=5, tolerance=9), Band(0, 14, "raw")),
+        (None, None, Meta(target=5, tolerance=9, boundary="raw"), Band(0, 14, "raw")),
         ("5±1", None, Meta(target=5, tolerance=1, boundary="raw"), Band(4, 6, "raw")),
         (None, "raw", Meta(), None),
     ],
@@ -240,3 +241,25 @@ def test_a_broken_live_prompt(tmp_path: Path, document: object, what: str) -> No
     with pytest.raises(UsageError) as caught:
         read_prompts(written(tmp_path / "p.jsonl", document), live=True)
     assert what in caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("10..20", "10 to 20 raw"),
+        ("10..21", "10 to 21 raw"),
+        ("12..12", "12 raw"),
+        ("15±5", "15 ± 5 raw"),
+        ("15", "15 raw"),
+    ],
+)
+def test_a_band_is_shown_as_it_was_given(text: str, shown: str) -> None:
+    assert str(parse_band(text, "raw")) == shown
+    # How it is written makes it no other band.
+    assert parse_band("10..20", "raw") == parse_band("15±5", "raw")
+
+
+def test_the_band_of_a_file_is_shown_as_it_stands_there() -> None:
+    for tolerance, shown in ((1, "5 ± 1 raw"), (5, "5 ± 5 raw"), (9, "0 to 14 raw")):
+        meta = Meta(target=5, tolerance=tolerance, boundary="raw")
+        assert str(band_for(None, None, meta)) == shown

@@ -76,7 +76,7 @@ def getting(answers: Answers) -> Callable[[str], Reply]:
         (TGI, "tgi", "gpt2", "3.3.5", 2048),
         (OLLAMA, "ollama", "llama3:latest", "0.24.0", 4096),
         ({"/v1/models": models("gpt", owner="me")}, "openai", "gpt", None, None),
-        ({}, "openai", None, None, None),
+        ({"/v1/models": Reply(405, b"")}, "openai", None, None, None),
     ],
 )
 def test_a_server_is_known_by_what_it_says(
@@ -105,7 +105,7 @@ def test_the_evidence_is_what_was_said() -> None:
         ({"/get_model_info": SGLANG["/get_model_info"]}, "sglang"),
         ({"/server_info": SGLANG["/get_server_info"]}, "sglang"),
         # A version is told by many: it shows neither vLLM nor Ollama.
-        ({"/version": {"version": "1.2"}}, "openai"),
+        ({"/v1/models": models(owner="me"), "/version": {"version": "1.2"}}, "openai"),
         ({"/api/version": {"version": "1.2", "name": "gateway"}}, "openai"),
         # A page for every path, as some gateways answer.
         ({"/props": Reply(200, b"<html>"), "/info": Reply(200, b"[]")}, "openai"),
@@ -160,6 +160,54 @@ def test_an_unknown_dialect_names_those_that_are_known() -> None:
         detect(getting({}), dialect="vlm")
     assert caught.value.remedy == "did you mean 'vllm'?"
     assert caught.value.expected == "vllm, llama.cpp, sglang, tgi, ollama, openai"
+    with pytest.raises(UsageError, match="unknown dialect 'VLLM'") as caught:
+        detect(getting({}), dialect="VLLM")
+    assert caught.value.remedy == "did you mean 'vllm'?"
+
+
+@pytest.mark.parametrize(
+    ("answers", "given", "shown"),
+    [
+        ({"/v1/models": _told["models"], "/props": _told["props"]}, "vllm", "/props: llama.cpp"),
+        # A version is told by many, and is no excuse.
+        ({"/props": _told["props"], "/version": {"version": "1.2"}}, "vllm", "/props: llama.cpp"),
+        (VLLM_SERVER, "tgi", "/version: vllm 0.32.0"),
+        ({"/v1/models": models("tiny", owner="vllm")}, "tgi", "its models are owned by vllm"),
+        (TGI, "vllm", "/info: tgi 3.3.5"),
+    ],
+)
+def test_a_dialect_that_the_server_contradicts_is_noted(
+    answers: Answers, given: str, shown: str
+) -> None:
+    found = detect(getting(answers), dialect=given)
+    assert found.dialect.name == given
+    [words] = found.notes
+    assert f"--dialect {given} contradicts what the server shows ({shown}" in words
+    assert "may be the dialect's doing" in words
+
+
+@pytest.mark.parametrize(
+    ("answers", "given"),
+    [
+        (VLLM_SERVER, "vllm"),
+        ({"/version": {"version": "1.2"}}, "vllm"),
+        ({}, "vllm"),
+        (SGLANG, "ollama"),  # it takes Ollama's requests too
+        (SGLANG, "openai"),
+        (OLLAMA, None),
+    ],
+)
+def test_a_dialect_that_nothing_contradicts(answers: Answers, given: str | None) -> None:
+    assert detect(getting(answers), dialect=given).notes == ()
+
+
+def test_an_address_where_nothing_known_answers() -> None:
+    with pytest.raises(LaneUnavailable, match="nothing known answers at this address") as caught:
+        detect(getting({}))
+    assert "/v1/models, /props" in caught.value.what
+    assert "is the path of the URL right?" in (caught.value.remedy or "")
+    # One that answers completions alone is still asked, where the user says so.
+    assert detect(getting({}), dialect="openai").dialect.name == "openai"
 
 
 def test_a_model_that_is_not_served_names_those_that_are() -> None:
@@ -175,7 +223,7 @@ def test_a_model_that_is_not_served_names_those_that_are() -> None:
         (OLLAMA, "llama3"),
         (OLLAMA, "llama3:latest"),
         ({"/v1/models": {"data": [{"id": "a.gguf", "aliases": ["short", 7]}]}}, "short"),
-        ({}, "anything"),  # no list to hold it against
+        ({"/v1/models": Reply(405, b"")}, "anything"),  # no list to hold it against
     ],
 )
 def test_a_model_given_is_sent_as_it_is_given(answers: Answers, model: str) -> None:

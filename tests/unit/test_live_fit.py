@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.errors import UsageError
 from harness.oracle import Oracle
+from harness.served.live import templates
 from harness.served.live.candidates import (
     Candidate,
     Tried,
@@ -21,7 +23,7 @@ from harness.served.live.clients import counter
 from harness.served.live.fit import Fit, fit
 from harness.served.live.shapes import SHAPES
 from harness.served.live.template_files import Sourced, beside, of_file, of_gguf
-from harness.served.live.templates import Rendered, Renderer, Template
+from harness.served.live.templates import Rendered, Renderer, RenderLimits, Template
 from harness.served.live.values import Message
 from harness.served.live.wild import WILD
 from tests.served.gguf_made import Model, make
@@ -346,3 +348,24 @@ def test_a_gguf_has_a_template_and_names_its_tokens(tmp_path: Path) -> None:
     made = make(BUNDLED, model, tmp_path / "a.gguf")
     assert of_gguf(made) == (Sourced("the GGUF", Template("{{ bos_token }}x", tokens)),)
     assert of_gguf(make(BUNDLED, Model(), tmp_path / "b.gguf")) == ()
+
+
+def test_a_template_without_end_costs_one_limit_for_all_that_is_done_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+    messages: list[bytes] = []
+    real = templates._message
+
+    def keeping(*given: Any) -> bytes:  # noqa: ANN401
+        messages.append(real(*given))
+        return messages[-1]
+
+    monkeypatch.setattr(templates, "_message", keeping)
+    with Renderer(limits=RenderLimits(seconds=1)) as limited:
+        found = candidates([Sourced(NAME, Template(loop))], limited, SHAPES[:2])
+    # One batch tried it, which gives it up at once; those that followed left it out.
+    assert sum(b"range(99999)" in one for one in messages) == 1 < len(messages)
+    [bad] = [one for one in found if one.candidate.name.startswith(NAME)]
+    [words] = {str(one.error) for one in bad.texts}
+    assert words.endswith("within 1 s of processor time, and is not tried again")

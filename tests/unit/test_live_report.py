@@ -12,7 +12,7 @@ from harness.served.live.outcome import Served, ServerOutcome, shown_url, unansw
 from harness.served.live.preflight import Preflight
 from harness.served.live.values import Answer, Ask, Client, Row, Spelling
 from harness.served.live.verdict import judge
-from harness.served.prompts import Band
+from harness.served.target import Band
 from tests.unit.served_rows import but, chat, healthy, processed, said
 
 SHA = "c0382117" * 8
@@ -47,7 +47,7 @@ def test_a_row_of_the_table() -> None:
     text = text_of(outcome(row))
     told = ["p1", "1,023", "1,024", "1,023", "1,024", "1,024", "-", "1,024", "8", "1,024", "1/0/1"]
     assert cells(text, "p1") == told
-    assert "✓ agrees: 1 of 1 prompts" in text
+    assert "✓ agrees: 1 of 1 prompt\n" in text
     assert "verdict: agrees (exit 0)" in text
 
 
@@ -55,7 +55,7 @@ def test_missing_is_a_dash_and_null_and_zero_is_zero() -> None:
     bare = Row("p1", Ask("x", None, chat=False), Client(None, None))
     bare = but(bare, plain=said(), streamed=Answer(500), streamed_usage=Answer(None, error="gone"))
     text = text_of(outcome(bare))
-    told = ["✗", "p1", "-", "-", "-", "-", "-", "500", "failed", "-", "-", "0/0/0"]
+    told = ["✗", "p1", "-", "-", "-", "-", "-", "HTTP", "500", "failed", "-", "-", "0/0/0"]
     assert cells(text, "✗ p1") == told
     [row] = served_json.to_dict(served(outcome(bare)))["servers"][0]["rows"]
     assert row["client"] == {"raw": None, "special": None, "rendered": None}
@@ -75,7 +75,7 @@ def test_cached_tokens_stand_apart() -> None:
 
 
 def test_a_second_line_only_where_the_spellings_differ() -> None:
-    assert "↳" not in text_of(outcome(healthy()))
+    assert "↳ ascii-escaped" not in text_of(outcome(healthy()))
     other = but(healthy(), only=Spelling.ESCAPED, plain=said(7))
     assert cells(text_of(outcome(other)), "↳ ascii-escaped")[4] == "7"
 
@@ -166,11 +166,50 @@ def test_bands_and_exit_codes() -> None:
     assert server["bands"]["server"]["outside"] == [{"id": "a", "tokens": 5}]
 
 
+def test_the_exit_code_is_explained_by_what_is_printed() -> None:
+    """No verdict's line, and no end of a report, says another exit code than the process has."""
+    good = outcome(healthy(), name="good")
+    assert "overall" not in text_of(good)
+    out = outcome(healthy(), name="out", bands=held([healthy()], Band(4, 4, "rendered")))
+    assert "verdict: agrees, out of band (exit 7)" in text_of(out)
+    assert text_of(good, replace(good, name="two")).endswith("\n\noverall: exit 0")
+    assert text_of(good, out).endswith("overall: exit 7 (out: agrees, out of band)")
+    gone = unanswered("gone", "http://h", "refused")
+    assert text_of(gone).endswith("overall: exit 6 (gone: could not be asked)")
+    assert text_of(good, out, gone).endswith("overall: exit 6 (gone: could not be asked)")
+    broken = replace(served(good), violations=("_meta.count is 3 and there is 1 prompt",))
+    text = served_text.render(broken)
+    assert "verdict: agrees (exit 0)" in text
+    assert text.endswith("overall: exit 7 (prompts.jsonl is not in order)")
+    unknown = held([but(healthy(), plain=said(), tokenize=None)], Band(5, 5, "rendered"))
+    uncounted = outcome(healthy(), bands=unknown)
+    assert "agrees, a count for the band is missing (exit 6)" in text_of(uncounted)
+
+
+def test_words_of_one_and_of_many() -> None:
+    one, two = text_of(outcome(healthy())), text_of(outcome(healthy(), healthy(name="b")))
+    assert "(1 prompt)" in one
+    assert "(2 prompts)" in two
+    low = but(healthy(), plain=said(4), streamed_usage=said(4))
+    assert "under-reported: 1 of 1 prompt (a" in text_of(outcome(low))
+    assert "the usage is off by -1 on 1 of 1 prompt\n" in text_of(outcome(low))
+
+
+def test_the_legend_stands_once_and_tells_every_mark() -> None:
+    text = text_of(outcome(healthy()), unanswered("b", "http://h", "refused"))
+    assert "\n\n\n" not in text
+    legend = text[text.index("raw: our count") :]
+    assert "usage/stream/+usage" in legend
+    assert "↳" in legend
+
+
 def test_a_preflight_that_stopped() -> None:
     stopped = Preflight((), 3, "prompt a has 534 tokens", 7)
     one = outcome(preflight=stopped)
     text = text_of(one)
     assert "preflight: 0 of 3 prompts sent" in text
+    assert "verdict: none, nothing was sent (exit 7)" in text
+    assert "overall" not in text
     assert "✗ stopped: prompt a has 534 tokens" in text
     assert one.exit == 7
     assert served_json.to_dict(served(one))["servers"][0]["preflight"]["sent"] == 0

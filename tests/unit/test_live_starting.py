@@ -134,6 +134,35 @@ def test_one_that_dies_is_quoted(tmp_path: Path, toolchains: Toolchains) -> None
 
 
 @pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        ("os.kill(os.getpid(), 9)", "SIGKILL (signal 9)); it said last: out of \x1b[31m memory"),
+        ("sys.exit(3)", "exit status 3); it said last: out of \x1b[31m memory"),
+    ],
+)
+def test_one_that_dies_later_tells_how(
+    last: str, words: str, tmp_path: Path, toolchains: Toolchains
+) -> None:
+    port = closed_port()
+    url = f"http://127.0.0.1:{port}"
+    lines = f"""
+import threading
+threading.Thread(target=serve, args=(port,), daemon=True).start()
+while not os.path.exists("enough"):
+    threading.Event().wait(0.01)
+print("out of \\x1b[31m memory", flush=True)
+{last}
+"""
+    with started(script(tmp_path, lines, port), url, toolchains) as ended:
+        assert ended() is None
+        (tmp_path / "enough").touch()
+        deadline = time.monotonic() + 10
+        while (told := ended()) is None and time.monotonic() < deadline:
+            pass
+        assert told == f"the server ended by itself ({words}"
+
+
+@pytest.mark.parametrize(
     ("lines", "words"),
     [
         ("import time; time.sleep(60)", "refused the connection"),

@@ -253,7 +253,20 @@ def test_a_tokenizer_endpoint_that_is_not_what_is_processed() -> None:
             6,
             "the stream broke off: 200, cut off",
         ),
-        (said(), Answer(200, error="internal error"), 6, "broke off: 200, internal error"),
+        (
+            said(),
+            Answer(200, error="internal error"),
+            6,
+            "no usage that can be read: internal error",
+        ),
+        (
+            said(),
+            Answer(200, error="usage is no object", done=True),
+            6,
+            "no usage that can be read",
+        ),
+        (said(), Answer(302, error="HTTP 302: to b"), 6, "the stream failed: HTTP 302: to b"),
+        (Answer(200, error="x"), said(5), 6, "without include_usage is not as it should be: x"),
         (said(), Answer(400, error="no stream_options"), 6, "the stream was refused: 400"),
     ],
 )
@@ -393,3 +406,46 @@ def test_findings_are_ordered_by_gravity_whatever_the_rules_order() -> None:
     one = Finding(Verdict.NO_COUNT, "x", 6)
     assert Judgement("a", (one,)).exit == 6
     assert [one.value for one in Verdict][-1] == "agrees"
+
+
+def test_a_status_is_said_once() -> None:
+    assert "refuses it: HTTP 404: gone" in words(
+        but(healthy(), plain=Answer(404, error="HTTP 404: gone"))
+    )
+    assert "refuses it: 404, gone" in words(but(healthy(), plain=Answer(404, error="gone")))
+
+
+def test_a_group_counts_prompts_and_not_names() -> None:
+    row = but(healthy(), plain=said(4), streamed_usage=said(4))
+    [group] = judge([row, row]).groups
+    assert group.prompts == ("a", "a")
+
+
+def test_an_unknown_template_has_a_remedy() -> None:
+    row = replace(chat(), client=Client((1, 2, 3), (1, 2, 3)))
+    assert "--template FILE or --gguf FILE" in words(row)
+
+
+def test_counts_of_another_tokenizer_tell_no_template() -> None:
+    fitted = Fitted(words=("no template that is known gives the counts",))
+    low = but(healthy(), plain=said(4), streamed_usage=said(4))
+    assert fitted.words[0] in judge([low], fitted=fitted).notes
+    theirs = endpoint((1, 2, 3, 4, 6))
+    other = but(
+        healthy(), tokenize=theirs, tokenize_special=theirs, processed=processed(ids=theirs.ids)
+    )
+    judged = judge([other], fitted=fitted)
+    assert judged.verdict is Verdict.TOKENIZER
+    assert fitted.words[0] not in judged.notes
+    assert any("of the same text it makes other ids than we do" in one for one in judged.notes)
+
+
+def test_a_count_beside_ours_names_who_says_it() -> None:
+    told = replace(processed(count=6), processed=Processed("tokenizer and counter", 6))
+    row = but(healthy(), processed=told)
+    assert "6 were processed by the server's own word (tokenizer and counter)" in words(row)
+
+
+def test_one_request_that_was_sent_again() -> None:
+    row = but(healthy(), only=Spelling.RAW, plain=replace(said(5), retries=1))
+    assert any(one.startswith("1 request was sent again") for one in judge([row]).notes)

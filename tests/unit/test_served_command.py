@@ -1,12 +1,16 @@
 """``tokparity served`` as it is typed: which servers, with what, and what is refused beforehand."""
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 import harness.cli.served
+import harness.cli.streams
 from harness.cli.root import outcome
+from harness.errors import StorageError
 from harness.served.live.outcome import Served, unanswered
 from harness.served.live.session import Places
 from harness.served.live.settings import Settings
@@ -134,3 +138,33 @@ def test_what_is_refused_before_any_server_is_asked(
     assert (code, out) == (2, ""), err
     assert told in err
     assert not hasattr(judge, "settings")
+
+
+def test_a_full_disk_is_not_answered_with_an_option_that_is_not_there(
+    typed: Typed, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(harness.cli.streams, "print", full, raising=False)
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    with monkeypatch.context() as patched:
+        told: list[str] = []
+        patched.setattr("harness.cli.root.streams.complain", told.append)
+        typed("http://a:1", "--tokenizer", "gpt2", "--prompts", "p.jsonl")
+    assert judge.settings.tokenizer == "gpt2"
+    assert "No space left" in "".join(told)
+    assert "make room there" in "".join(told)
+    assert "--out" not in "".join(told)
+
+
+@pytest.mark.parametrize(("option", "told"), [("--out", True), ("--cut", False)])
+def test_a_full_disk_names_the_option_that_is_there(
+    option: str, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    command = click.Command("any", params=[click.Option([option])])
+    with click.Context(command):
+        error = harness.cli.streams.failure(OSError(errno.ENOSPC, "full"))
+    assert isinstance(error, StorageError)
+    assert ("--out DIR" in (error.remedy or "")) is told

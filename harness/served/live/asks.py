@@ -1,4 +1,4 @@
-"""The prompts of a file as what is asked of a server, and what the file is not as it says."""
+"""The prompts of a file as what is asked of a server, and what does not go with them."""
 
 import numpy as np
 
@@ -6,6 +6,7 @@ from harness.errors import UsageError
 from harness.oracle import Oracle
 from harness.outcomes import Status
 from harness.served.live.clients import clients
+from harness.served.live.settings import Settings
 from harness.served.live.values import Ask, Message
 from harness.served.prompts import Prompt, PromptFile, check
 
@@ -49,3 +50,24 @@ def faults(file: PromptFile, oracle: Oracle) -> tuple[str, ...]:
     least = max(1, file.meta.minimum or 0)
     counts = [least if one.raw is None else len(one.raw) for one in made]
     return check(file, counts, stable, band=None).violations
+
+
+def refuse_unused(settings: Settings, *, chat: bool, banded: bool) -> None:
+    """Raise :class:`UsageError` for a setting that no prompt or band gives any use.
+
+    Whoever gives a template or a boundary believes that counts are held against it. ``chat`` says
+    whether any prompt is a chat, ``banded`` whether there is a band.
+    """
+    for option, value in (("--template", settings.template), ("--gguf", settings.gguf)):
+        if value is not None and not chat:
+            raise UsageError(
+                f"{option} is given, and no prompt is a chat",
+                where=str(settings.prompts),
+                expected="prompts that are messages, or --chat to send texts as chats",
+            )
+    if settings.boundary is not None and not banded:
+        raise UsageError(
+            f"--boundary {settings.boundary} is given, and no band that it would be the side of",
+            where=str(settings.prompts),
+            expected='--band N±K, or "target" and "tolerance" in the file\'s _meta',
+        )

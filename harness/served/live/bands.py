@@ -12,8 +12,8 @@ from harness.errors import UsageError
 from harness.served.live.facts import Aids, Facts, counted, facts
 from harness.served.live.finding import NO_COUNT, OUT_OF_BAND
 from harness.served.live.values import Kind, Row
-from harness.served.prompts import Band, Meta
-from harness.served.target import Boundary
+from harness.served.prompts import Meta
+from harness.served.target import Band, Boundary
 
 _MOST = 10**9
 _EXPECTED = "512±8, 512+-8, 500..520 or 512"
@@ -28,6 +28,8 @@ def parse_band(text: str, boundary: Boundary | None) -> Band:
 
     >>> str(parse_band("512+-8", "rendered"))
     '512 ± 8 rendered'
+    >>> str(parse_band("10..20", "raw"))
+    '10 to 20 raw'
 
     Raises :class:`UsageError`: no band, one that is empty, or without a boundary.
     """
@@ -49,7 +51,7 @@ def parse_band(text: str, boundary: Boundary | None) -> Band:
         raise UsageError(
             "a band names its boundary, and none is given", where="--band", remedy=_BOUNDARY
         )
-    return Band(low, high, boundary)
+    return Band(low, high, boundary, ends=between is not None)
 
 
 def band_for(given: str | None, boundary: Boundary | None, meta: Meta) -> Band | None:
@@ -65,7 +67,7 @@ def band_for(given: str | None, boundary: Boundary | None, meta: Meta) -> Band |
     own = None
     if meta.target is not None:
         half = meta.tolerance
-        own = f"{max(0, meta.target - half)}..{meta.target + half}"
+        own = f"{meta.target}±{half}" if half <= meta.target else f"0..{meta.target + half}"
     if given is None:
         if own is not None and side is None:
             raise UsageError(

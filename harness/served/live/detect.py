@@ -26,7 +26,8 @@ class Detected:
 
     ``model`` is the name to send, None where none is needed; ``models`` are those served, empty
     where the server tells none; ``context`` is the limit of prompt and output together in tokens
-    and ``version`` the server's own, both None where untold.
+    and ``version`` the server's own, both None where untold. ``notes`` say where the dialect that
+    the user named contradicts what the server shows.
     """
 
     dialect: Dialect
@@ -35,6 +36,7 @@ class Detected:
     models: tuple[str, ...] = ()
     context: int | None = None
     version: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 def detect(get: Get, *, dialect: str | None = None, model: str | None = None) -> Detected:
@@ -42,17 +44,27 @@ def detect(get: Get, *, dialect: str | None = None, model: str | None = None) ->
 
     ``dialect`` and ``model`` are the user's own words for them. Raises :class:`UsageError` for an
     unknown dialect, for a model that is not served, and where several are served and none is named;
-    :class:`LaneUnavailable` where nothing answers, or the server wants a key or is not ready.
+    :class:`LaneUnavailable` where nothing answers, or nothing that is known at any path, or the
+    server wants a key or is not ready.
     """
     if dialect is not None and dialect not in DIALECTS:
         raise UsageError(
             f"unknown dialect '{dialect[:60]}'",
             expected=", ".join(DIALECTS),
-            remedy=_meant(dialect, list(DIALECTS)),
+            remedy=_meant(dialect.lower(), list(DIALECTS)),
         )
-    rows = _served(_answered(get(_MODELS)))
+    told: dict[str, int | None] = {}
+
+    def looked(path: str) -> Reply:
+        reply = get(path)
+        told[path] = reply.status
+        return reply
+
+    rows = _served(_answered(looked(_MODELS)))
     owners = {row["owned_by"] for row in rows.values() if isinstance(row.get("owned_by"), str)}
-    found = recognised(get, owners, dialect)
+    found = recognised(looked, owners, dialect)
+    if dialect is None and set(told.values()) == {404}:
+        raise _nothing_known(list(told))
     chosen = _model(rows, model)
     return Detected(
         dialect=found.dialect,
@@ -61,6 +73,17 @@ def detect(get: Get, *, dialect: str | None = None, model: str | None = None) ->
         models=tuple(rows),
         context=_context(get, found, rows, chosen),
         version=found.version,
+        notes=found.notes,
+    )
+
+
+def _nothing_known(paths: list[str]) -> LaneUnavailable:
+    """Return the error for an address where each path that some server has is unknown."""
+    return LaneUnavailable(
+        f"nothing known answers at this address: 404 at {', '.join(paths)}",
+        expected="the URL below which a server has these paths",
+        remedy="is the path of the URL right? For a server that has none of them, say how it"
+        " speaks: --dialect openai",
     )
 
 

@@ -7,6 +7,7 @@ two things would do.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from harness.plural import grouped
 from harness.served.live.cuts import cut_of, cut_words
 from harness.served.live.facts import Aids, Ids, facts
 from harness.served.live.finding import TRUNCATIONS, Causes, Finding, Judgement, Verdict, tokens
@@ -94,7 +95,9 @@ def limited(
     ends = sorted({end for _, end in kept.values() if end})
     end = f"{', '.join(ends)} kept" if ends else "which end is not told"
     if low == limit and longest <= limit:
-        words = f"truncated to {tokens(limit)}, {end}: {len(kept):,} of {len(rows):,} prompts"
+        words = (
+            f"truncated to {tokens(limit)}, {end}: {len(kept):,} of {grouped(len(rows), 'prompt')}"
+        )
     else:
         words = f"truncated, {end}, and not to one number of tokens: {low:,} to {limit:,} left"
     return found, [words]

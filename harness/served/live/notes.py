@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from harness.plural import grouped
 from harness.served.live.facts import Facts, Ids
 from harness.served.live.finding import TRUNCATIONS, Causes, Judgement, Verdict
 from harness.served.live.values import Row
@@ -58,7 +59,8 @@ def notes_on(row: Row, sides: Sequence[Facts]) -> Iterator[str]:
 def together(judgements: Sequence[Judgement]) -> list[str]:
     """Return the notes on single prompts, each with the number of prompts it is of."""
     found = Counter(note for one in judgements for note in one.notes)
-    return [f"{times:,} of {len(judgements):,} prompts: {note}" for note, times in found.items()]
+    size = grouped(len(judgements), "prompt")
+    return [f"{times:,} of {size}: {note}" for note, times in found.items()]
 
 
 def on_causes(causes: Causes | None, judgements: Sequence[Judgement]) -> list[str]:
@@ -75,13 +77,15 @@ def on_causes(causes: Causes | None, judgements: Sequence[Judgement]) -> list[st
     notes = []
     if causes.causes:
         named = " or ".join(f"{one.label} ({one.summary})" for one in causes.causes)
-        words = f"cause: {named}: it gives the server's {causes.by} on all {causes.judged:,} "
-        notes.append(f"{words}prompts, {causes.mismatching:,} of which are other than ours")
+        words = f"cause: {named}: it gives the server's {causes.by} on all "
+        words += grouped(causes.judged, "prompt")
+        notes.append(f"{words}, {causes.mismatching:,} of which are other than ours")
         if len(causes.causes) > 1:
             notes.append("these prompts cannot tell those causes apart")
     elif causes.note is None and causes.mismatching:
         notes.append(
-            f"no change known here gives the server's {causes.by} on all {causes.judged:,} prompts"
+            f"no change known here gives the server's {causes.by} on all "
+            f"{grouped(causes.judged, 'prompt')}"
         )
     if causes.note is not None:
         notes.append(causes.note)
@@ -94,6 +98,11 @@ def on_fit(fitted: Fitted | None, judgements: Sequence[Judgement]) -> list[str]:
         return []
     notes = list(fitted.words)
     if not fitted.names and fitted.offset is None:
+        if _another_tokenizer(judgements):
+            return [
+                "the server's template cannot be told by counts: of the same text it makes other "
+                "ids than we do"
+            ]
         return notes
     named = " or ".join(fitted.names)
     if fitted.contradicted(judgements):
@@ -108,6 +117,13 @@ def on_fit(fitted: Fitted | None, judgements: Sequence[Judgement]) -> list[str]:
     return notes
 
 
+def _another_tokenizer(judgements: Sequence[Judgement]) -> bool:
+    """Whether the server makes other ids than ours of one and the same text."""
+    return any(
+        finding.verdict is Verdict.TOKENIZER for one in judgements for finding in one.findings
+    )
+
+
 def steady(judgements: Sequence[Judgement]) -> list[str]:
     """Say by how much the usage is off, and whether by the same number everywhere."""
     off = [
@@ -120,5 +136,6 @@ def steady(judgements: Sequence[Judgement]) -> list[str]:
     if not off:
         return []
     if min(off) == max(off):
-        return [f"the usage is off by {off[0]:+,} on {len(off):,} of {len(judgements):,} prompts"]
+        size = grouped(len(judgements), "prompt")
+        return [f"the usage is off by {off[0]:+,} on {len(off):,} of {size}"]
     return [f"the usage is off by {min(off):+,} to {max(off):+,}, {sum(off):+,} in all"]

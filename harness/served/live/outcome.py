@@ -89,6 +89,23 @@ class ServerOutcome:
         return worst([self.verdict.exit, 0 if self.bands is None else self.bands.exit])
 
     @property
+    def summary(self) -> str:
+        """The verdict in words, with what else there is where the exit code is not the verdict's.
+
+        >>> unanswered("a", "http://h", "refused").summary
+        'could not be asked'
+        """
+        if self.failure is not None:
+            return "could not be asked"
+        if not self.rows:
+            return "none, nothing was sent"
+        words = self.verdict.verdict.value
+        if self.exit == self.verdict.exit:
+            return words
+        more = "out of band" if self.exit == OUT_OF_BAND else "a count for the band is missing"
+        return f"{words}, {more}"
+
+    @property
     def total(self) -> int | None:
         """The prompt tokens of all prompts by the server's usage; None where one is missing."""
         known = [usage(row) for row in self.rows]

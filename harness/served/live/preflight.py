@@ -8,7 +8,7 @@ from harness.served.live.facts import Aids
 from harness.served.live.finding import OUT_OF_BAND
 from harness.served.live.values import Row
 from harness.served.live.verdict import judge_row
-from harness.served.prompts import Band
+from harness.served.target import Band
 
 
 @dataclass(frozen=True)

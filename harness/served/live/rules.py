@@ -35,7 +35,8 @@ def answered(one: Facts) -> Iterator[Finding]:
         yield Finding(Verdict.NO_COUNT, words, NO_COUNT)
     if one.client is None:
         words = "we cannot count it: " + (
-            "no chat template is known that makes a text of it"
+            "no chat template is known that makes a text of it "
+            "(--template FILE or --gguf FILE gives one)"
             if one.row.ask.chat
             else "the tokenizer refuses it"
         )
@@ -50,8 +51,8 @@ def reported(one: Facts) -> Iterator[Finding]:
     source = one.processed.source
     if one.processed.ids is None and one.client == usage and not one.processed.truncated:
         words = (
-            f"the usage is {tokens(usage)}, as we count, and {source} says that {processed:,} were "
-            "processed"
+            f"the usage is {tokens(usage)}, as we count, and {processed:,} were processed by the "
+            f"server's own word ({source})"
         )
         yield Finding(Verdict.INCONSISTENT, words, evidence={"source": source})
         return
@@ -104,12 +105,15 @@ def _stream(one: Facts, answer: Answer, name: str, *, asked: bool) -> Iterator[F
         verdict = Verdict.SERVER_FAILED
         if answer.status is not None and answer.status < 400:
             verdict = Verdict.STREAM_FAULT
-        yield Finding(verdict, f"{name} broke off: {_why(answer)}", NO_COUNT)
+        began = answer.status is not None and answer.status < 300
+        what = "broke off" if began else "failed"
+        yield Finding(verdict, f"{name} {what}: {_why(answer)}", NO_COUNT)
         return
     counts = prompts_of(answer)
     if not counts:
         if answer.error is not None:
-            yield Finding(Verdict.STREAM_FAULT, f"{name} broke off: {_why(answer)}", NO_COUNT)
+            what = "has no usage that can be read" if asked else "is not as it should be"
+            yield Finding(Verdict.STREAM_FAULT, f"{name} {what}: {answer.error[:300]}", NO_COUNT)
         elif asked:
             words = f"{name} has no usage, though it was asked for"
             if one.usage is not None:
@@ -143,7 +147,9 @@ def _failed(answer: Answer) -> bool:
 
 def _why(answer: Answer) -> str:
     words = answer.error or "no reason given"
-    return words if answer.status is None else f"{answer.status}, {words[:300]}"
+    if answer.status is None or words.startswith(f"HTTP {answer.status}"):
+        return words[:300]
+    return f"{answer.status}, {words[:300]}"
 
 
 def _refusal(one: Facts, plain: Answer) -> Finding:

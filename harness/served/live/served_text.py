@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 
 from tabulate import tabulate
 
+from harness.plural import grouped
 from harness.report.escape import terminal
 from harness.served.live.facts import Aids, Facts, counted, facts
-from harness.served.live.finding import Judgement
+from harness.served.live.finding import OUT_OF_BAND, Judgement
 from harness.served.live.outcome import Served, ServerOutcome, agreeing, usage
 from harness.served.live.values import Answer, Kind, Row
 
@@ -30,7 +31,9 @@ _HEAD = (
 _LEGEND = (
     "raw: our count of the text alone · rendered: of what should be processed · usage: of a plain",
     "request · stream, +usage: of a stream without and with include_usage · usages: how many usage",
-    "objects came in these three · - : not told, or not asked",
+    "objects came in these three · cached: of these three, one number where they are alike, else",
+    "usage/stream/+usage · ↳: the same request with its JSON ASCII-escaped, where it was answered",
+    "differently · - : not told, or not asked",
 )
 
 
@@ -44,11 +47,25 @@ def render(served: Served) -> str:
     lines += [f"    {terminal(one)}" for one in served.notes]
     for one in served.servers:
         lines += ["", *_server(one, served)]
-    if len(served.servers) > 1:
-        lines += ["", *_side_by_side(served)]
+    beside = list(_side_by_side(served)) if len(served.servers) > 1 else []
+    if beside:
+        lines += ["", *beside]
     if any(one.rows for one in served.servers):
         lines += ["", *_LEGEND]
+    lines += _overall(served)
     return "\n".join(lines)
+
+
+def _overall(served: Served) -> list[str]:
+    """Return the exit code of all, where no verdict's line has said it, and what asks for it."""
+    servers = served.servers
+    if len(servers) == 1 and servers[0].failure is None and servers[0].exit == served.exit:
+        return []
+    why = [f"{one.name}: {one.summary}" for one in servers if one.exit == served.exit != 0]
+    if served.violations and served.exit == OUT_OF_BAND:
+        why.insert(0, f"{served.prompts} is not in order")
+    words = f"overall: exit {served.exit}" + (f" ({'; '.join(why)})" if why else "")
+    return ["", terminal(words)]
 
 
 def _server(one: ServerOutcome, served: Served) -> Iterator[str]:
@@ -66,16 +83,16 @@ def _server(one: ServerOutcome, served: Served) -> Iterator[str]:
     rows = len(one.rows)
     if one.preflight is not None:
         sent, total = len(one.preflight.rows), one.preflight.total
-        yield f"    preflight: {sent:,} of {total:,} prompts sent, one output token each"
+        yield f"    preflight: {sent:,} of {grouped(total, 'prompt')} sent, one output token each"
         if one.preflight.violation is not None:
             yield f"    ✗ stopped: {terminal(one.preflight.violation)}"
     for group in one.verdict.groups:
         yield (
-            f"    ✗ {group.verdict.value}: {len(group.prompts):,} of {rows:,} prompts "
+            f"    ✗ {group.verdict.value}: {len(group.prompts):,} of {grouped(rows, 'prompt')} "
             f"({terminal(group.prompts[0])}: {terminal(group.words)})"
         )
     if rows and not one.verdict.groups:
-        yield f"    ✓ agrees: {agreeing(one):,} of {rows:,} prompts"
+        yield f"    ✓ agrees: {agreeing(one):,} of {grouped(rows, 'prompt')}"
     for words in one.verdict.notes:
         yield f"    {terminal(words)}"
     if one.bands is not None:
@@ -83,8 +100,7 @@ def _server(one: ServerOutcome, served: Served) -> Iterator[str]:
         yield f"    by the server's: {terminal(str(one.bands.server))}"
     receipt = one.receipt(served.tokenizer_sha256, served.prompts_sha256)
     yield f"    receipt: {terminal(str(receipt))}"
-    words = one.verdict.verdict.value if rows else "none, nothing was sent"
-    yield f"    verdict: {words} (exit {one.exit})"
+    yield f"    verdict: {one.summary} (exit {one.exit})"
 
 
 def _table(one: ServerOutcome) -> Iterator[str]:
@@ -140,7 +156,7 @@ def _usage(answer: Answer | None) -> str:
         return _number(None if answer is None else answer.prompt_tokens)
     if answer.status is None:
         return "failed"
-    return str(answer.status) if answer.status >= 300 else "-"
+    return f"HTTP {answer.status}" if answer.status >= 300 else "-"
 
 
 def _cached(*answers: Answer | None) -> str:
@@ -168,7 +184,7 @@ def _places(rows: Sequence[Row]) -> Iterator[str]:
             if answer is not None and answer.usages:
                 found[", ".join(dict.fromkeys(use.place for use in answer.usages))] += 1
     if found:
-        told = "; ".join(f"{place} ({times:,} prompts)" for place, times in found.items())
+        told = "; ".join(f"{place} ({grouped(times, 'prompt')})" for place, times in found.items())
         yield f"    usage of a stream that was asked for it: {told}"
 
 

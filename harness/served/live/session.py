@@ -5,7 +5,7 @@ server ─→ detected ─→ shapes ─→ templates fitted ┼→ rows ─→ 
                                 questions ───────┘
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from harness.oracle import Oracle
 from harness.places import bundled
 from harness.served.live import chats, verdict
 from harness.served.live.asking import ask, ask_all
-from harness.served.live.asks import asks_of, faults
+from harness.served.live.asks import asks_of, faults, refuse_unused
 from harness.served.live.attributing import aids, attributed
 from harness.served.live.bands import band_for, held
 from harness.served.live.chats import Chats
@@ -33,7 +33,8 @@ from harness.served.live.settings import ServerAt, Settings
 from harness.served.live.starting import started
 from harness.served.live.templates import Renderer
 from harness.served.live.values import Ask, Call, Kind, Reply, Row, Spelling
-from harness.served.prompts import Band, PromptFile, read_prompts
+from harness.served.prompts import PromptFile, read_prompts
+from harness.served.target import Band
 from harness.tokenizers import resolve
 from harness.toolchain import load_toolchains
 from harness.watch import Watch
@@ -76,18 +77,19 @@ def judge(
 
     A server that does not answer costs its own outcome only. ``limits`` are by default those of the
     settings' time limit. Raises :class:`UsageError`: whatever the prompt file, the tokenizer, the
-    band, a template or a server's address, dialect or model has wrong.
+    band, a template or a server's address, dialect or model has wrong, and a setting of no use.
     """
     tokenizer = resolve(settings.tokenizer, places.goldens, places.cache)
     file = read_prompts(settings.prompts, live=True)
     asks = asks_of(file, chat=settings.chat)
     oracle = Oracle.load(tokenizer.path)
     band = band_for(settings.band, settings.boundary, file.meta)
+    chat = any(one.chat for one in asks)
+    refuse_unused(settings, chat=chat, banded=band is not None)
     found = faults(file, oracle)
     # A file that says nothing of itself cannot be otherwise than it says.
     declared = band is not None or file.meta.model_fields_set
     with Renderer() as renderer:
-        chat = any(one.chat for one in asks)
         given = _Given(
             settings=settings,
             places=places,
@@ -125,21 +127,43 @@ def _limits(seconds: float) -> Limits:
 
 def _server(at: ServerAt, given: _Given) -> ServerOutcome:
     try:
-        with _running(at, given), Server(at.url, key_env=at.key_env, limits=given.limits) as server:
-            return _asked(at, server, given)
+        with (
+            _running(at, given) as ended,
+            Server(at.url, key_env=at.key_env, limits=given.limits) as server,
+        ):
+            try:
+                found = _asked(at, server, given)
+            except LaneUnavailable as error:
+                found = _unasked(at, error)
+            return _with_end(found, ended())
     except LaneUnavailable as error:
-        remedy = f" ({error.remedy})" if error.remedy else ""
-        return unanswered(at.name, at.url, f"{error.what}{remedy}")
+        return _unasked(at, error)
+
+
+def _unasked(at: ServerAt, error: LaneUnavailable) -> ServerOutcome:
+    remedy = f" ({error.remedy})" if error.remedy else ""
+    return unanswered(at.name, at.url, f"{error.what}{remedy}")
+
+
+def _with_end(found: ServerOutcome, ended: str | None) -> ServerOutcome:
+    """Return the outcome with how a server that we started ended while it was asked."""
+    if ended is None:
+        return found
+    if found.failure is not None:
+        return replace(found, failure=f"{ended}; {found.failure}")
+    words = f"{ended}: requests after that are refused, and say nothing of its counts"
+    return replace(found, verdict=replace(found.verdict, notes=(words, *found.verdict.notes)))
 
 
 @contextmanager
-def _running(at: ServerAt, given: _Given) -> Iterator[None]:
+def _running(at: ServerAt, given: _Given) -> Iterator[Callable[[], str | None]]:
+    """Run a server that is ours to start; give what says how it ended, None while it runs."""
     if at.start is None:
-        yield
+        yield lambda: None
         return
     directories = given.places.toolchains or (bundled("toolchains"),)
-    with started(at.start, at.url, load_toolchains(directories)):
-        yield
+    with started(at.start, at.url, load_toolchains(directories)) as ended:
+        yield ended
 
 
 def _asked(at: ServerAt, server: Server, given: _Given) -> ServerOutcome:
@@ -151,7 +175,7 @@ def _asked(at: ServerAt, server: Server, given: _Given) -> ServerOutcome:
         name=at.name,
         url=shown_url(at.url),
         rows=(),
-        verdict=verdict.judge(()),
+        verdict=replace(verdict.judge(()), notes=found.notes),
         dialect=found.dialect.name,
         model=found.model,
         evidence=found.evidence,
@@ -171,7 +195,7 @@ def _asked(at: ServerAt, server: Server, given: _Given) -> ServerOutcome:
     return replace(
         outcome,
         rows=rows,
-        verdict=replace(made, notes=(*made.notes, *notes)),
+        verdict=replace(made, notes=(*found.notes, *made.notes, *notes)),
         bands=None if given.band is None else held(rows, given.band),
     )
 
@@ -239,10 +263,11 @@ def _flown(
     kinds = (Kind.TOKENIZE, Kind.PLAIN) if raw else (Kind.PLAIN,)
     known = aids(given.oracle, found.dialect.determines)
     flown = preflight(rows, given.band, lambda row: ask(server, found.dialect, row, kinds), known)
+    judged = verdict.judge(flown.rows, known)
     return replace(
         outcome,
         rows=flown.rows,
-        verdict=verdict.judge(flown.rows, known),
+        verdict=replace(judged, notes=(*found.notes, *judged.notes)),
         preflight=flown,
         bands=held(flown.rows, given.band) if given.band is not None and flown.rows else None,
     )

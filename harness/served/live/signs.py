@@ -1,7 +1,7 @@
 """By what a kind of server is recognised: a path that it alone answers in a shape of its own."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from harness.served.live.dialects import DIALECTS, Dialect
 from harness.served.live.dialects.reading import Json, loaded, member
@@ -27,13 +27,14 @@ class Sign:
 class Recognised:
     """A kind of server; ``sign`` and ``value`` are None where only its owner or the user says so.
 
-    ``evidence`` is what was said, in words.
+    ``evidence`` is what was said, in words; ``notes`` what contradicts the user's own word.
     """
 
     kind: str
     sign: Sign | None
     value: Json
     evidence: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def version(self) -> str | None:
@@ -99,16 +100,43 @@ def recognised(get: Get, owners: Collection[str], given: str | None) -> Recognis
     """
     evidence = [f"/v1/models: owned by {owner[:40]}" for owner in sorted(owners)[:3]]
     owned = next((_OWNERS[one] for one in sorted(owners) if one in _OWNERS), None)
-    for kind in [given] if given is not None else _order(owned):
+    found = _signed(get, [given] if given is not None else _order(owned))
+    if given is None:
+        found = found or Recognised(owned or "openai", None, None, ())
+        return replace(found, evidence=(*evidence, *found.evidence))
+    if found is None:
+        words = f"--dialect {given}, and no answer shows that it is one"
+        found = Recognised(given, None, None, (words,))
+    notes: tuple[str, ...] = ()
+    # Every server speaks like OpenAI's, and one with a sign that is not weak is what it says.
+    if given != "openai" and (found.sign is None or given in _WEAK) and owned != given:
+        notes = _contradicted(given, owned, _signed(get, _order(owned)))
+    return replace(found, evidence=(*evidence, *found.evidence), notes=notes)
+
+
+def _signed(get: Get, kinds: Iterable[str]) -> Recognised | None:
+    """Return the first kind whose sign the server gives, with that as evidence."""
+    for kind in kinds:
         for sign in _SIGNS.get(kind, ()):
             value = asked(get, sign.path)
             if sign.fits(value):
                 found = Recognised(kind, sign, value, ())
                 words = f"{sign.path}: {kind} {found.version or 'of an unknown version'}"
-                return Recognised(kind, sign, value, (*evidence, words))
-    if given is not None:
-        evidence.append(f"--dialect {given}, and no answer shows that it is one")
-    return Recognised(given or owned or "openai", None, None, tuple(evidence))
+                return replace(found, evidence=(words,))
+    return None
+
+
+def _contradicted(given: str, owned: str | None, shown: Recognised | None) -> tuple[str, ...]:
+    """Return in a note what a server shows itself to be, other than the dialect given."""
+    kind = owned if shown is None else shown.kind
+    if kind in (None, given):
+        return ()
+    sign = f"its models are owned by {owned}" if shown is None else shown.evidence[0]
+    return (
+        f"--dialect {given} contradicts what the server shows ({sign}): it is asked as {given} is,"
+        f" and what its tokenizer endpoint is found to do may be the dialect's doing, not the"
+        f" server's; --dialect {kind}, or none, asks it as what it shows",
+    )
 
 
 def asked(get: Get, path: str) -> Json:

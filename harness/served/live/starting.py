@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from select import POLLIN, poll
@@ -49,9 +49,10 @@ _SHOWN = 1000  # bytes of what it said last
 @contextmanager
 def started(
     start: Start, url: str, toolchains: Toolchains, *, host: str | None = None
-) -> Iterator[None]:
+) -> Iterator[Callable[[], str | None]]:
     """Run a server while the block runs; the block begins once ``url`` answers HTTP.
 
+    The block is given a function that says in words how the server ended, None while it runs.
     An answer of 503 is a model that loads still. Raises :class:`UsageError`: no such lane or
     program; :class:`LaneUnavailable`: the lane cannot run here, something answers at ``url``
     already, the server died or did not answer in ``start.seconds``.
@@ -70,7 +71,7 @@ def started(
         try:
             with _Run(process) as run:
                 run.answers(server, start)
-                yield
+                yield run.ended
         finally:
             _end_marked(mark)
 
@@ -155,6 +156,10 @@ def _holds(environment: Path, wanted: bytes) -> bool:
         return False
 
 
+def _by_itself(status: int) -> str:
+    return f"the server ended by itself ({signal_name(status)})"
+
+
 class _Run:
     """The running server: a thread keeps the end of what it prints, so that no pipe fills up."""
 
@@ -186,7 +191,7 @@ class _Run:
         while time.monotonic() < deadline:
             status = self._process.wait(0)
             if status is not None:
-                raise self._failed(f"the server ended by itself ({signal_name(status)})", start)
+                raise self._failed(_by_itself(status), start)
             reply = server.alive()
             if reply.status not in (None, _LOADING):
                 return
@@ -196,17 +201,27 @@ class _Run:
         words = f"the server did not answer at {server.url} within {start.seconds:g} s"
         raise self._failed(f"{words} (the last look: {last or 'none'})", start)
 
+    def ended(self) -> str | None:
+        """Return how the server ended and what it said last, in words; None while it runs."""
+        # Its connections close a moment before it is gone.
+        status = self._process.wait(_GLANCE)
+        return None if status is None else f"{_by_itself(status)}; {self._last_words()}"
+
     def _failed(self, what: str, start: Start) -> LaneUnavailable:
-        self._over.set()
-        self._reader.join()  # what it said last is still on its way
-        said = self._said.last_words(_SHOWN).splitlines()
-        lines = [line for line in said if line.strip()]
         return LaneUnavailable(
             what,
             where=" ".join(map(shell, start.command)),
             expected="a server that answers HTTP",
-            remedy=f"it said last: {' / '.join(lines)}" if lines else "it said nothing",
+            remedy=self._last_words(),
         )
+
+    def _last_words(self) -> str:
+        """Return what it said last, and listen no more."""
+        self._over.set()
+        self._reader.join()  # that is still on its way
+        said = self._said.last_words(_SHOWN).splitlines()
+        lines = [line for line in said if line.strip()]
+        return f"it said last: {' / '.join(lines)}" if lines else "it said nothing"
 
     def _listen(self) -> None:
         watched, pipes = poll(), {self._process.stdout, self._process.stderr}

@@ -3,8 +3,9 @@
 A template is a program that a stranger wrote: it may loop for ever or eat all memory. So it runs
 here, where it can be ended. A line of JSON on stdin asks for many renderings, ``{"now", "seconds",
 "memory", "characters", "templates": [{"source", "tokens"}], "jobs": [[template, opening,
-[[role, content], …]], …]}``; each is answered by a line, ``[text, null]`` or ``[null, error]``, as
-soon as it is made. The first line of all is ``ready``. Started by its path and with ``-P``: the
+[[role, content], …]], …]}``; each is answered by a line, ``[text, error, given_up]``, as soon as it
+is made: text or error is null, and a template that was given up will not be tried again in this
+batch. The first line of all is ``ready``. Started by its path and with ``-P``: the
 modules beside it are not importable.
 """
 
@@ -24,12 +25,17 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 _LONGEST_ERROR = 500
-# A template that has run out of time this often is not tried again.
-_PATIENCE = 2
+# What hears no signal, one long step of C, is killed a little later; of user time alone, so that
+# the milder bell, which counts the system's too, always rings first.
+_DEADLY = 1.2
 
 
 class OutOfTime(BaseException):
     """A rendering took too long. No ``Exception``: jinja2 swallows those in places."""
+
+
+class TooMuch(Exception):
+    """A rendering made more characters than it may."""
 
 
 class Raised(TemplateError):
@@ -49,7 +55,10 @@ class Generation(Extension):
 
 
 class Clock:
-    """Raises :class:`OutOfTime` once ``seconds`` of processor time have gone by in the block."""
+    """Raises :class:`OutOfTime` once ``seconds`` of processor time have gone by in the block.
+
+    Where that cannot be raised, for no line of Python comes by, SIGVTALRM ends the process.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -58,6 +67,7 @@ class Clock:
 
     def __enter__(self) -> None:
         self.running = True
+        signal.setitimer(signal.ITIMER_VIRTUAL, _DEADLY * self.seconds)
         # Again and again, should something swallow the first.
         signal.setitimer(signal.ITIMER_PROF, self.seconds, 0.2)
 
@@ -68,6 +78,7 @@ class Clock:
         """Let it not ring any more."""
         self.running = False
         signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
     def _ring(self, _signal: int, _frame: FrameType | None) -> None:
         if self.running:
@@ -92,35 +103,42 @@ class Batch:
         self.environment = environment(datetime.fromisoformat(asked["now"]))
         self.clock = Clock(asked["seconds"])
         self.compiled: dict[int, Template | str] = {}
-        self.late: dict[int, int] = {}
+        self.given_up: dict[int, str] = {}
 
     def answer(self) -> None:
         """Print the answer of each job."""
         for number, opening, messages in self.asked["jobs"]:
             text, error = self.made(number, opening, messages)
-            sys.stdout.write(json.dumps([text, None if error is None else error[:_LONGEST_ERROR]]))
-            sys.stdout.write("\n")
+            error = None if error is None else error[:_LONGEST_ERROR]
+            sys.stdout.write(json.dumps([text, error, number in self.given_up]) + "\n")
             sys.stdout.flush()
 
     def made(
         self, number: int, opening: bool, messages: list[list[str]]
     ) -> tuple[str | None, str | None]:
-        """Return the text that one job makes, or why there is none."""
-        slow = f"the template does not end within {self.asked['seconds']:g} s of processor time"
-        if self.late.get(number, 0) >= _PATIENCE:
-            return None, f"{slow}, and is not tried again"
+        """Return the text that one job makes, or why there is none.
+
+        A template is tried with many conversations: one that ran into a limit is given up, or it
+        would do so with each of them.
+        """
+        if number in self.given_up:
+            return None, self.given_up[number]
         try:
             with self.clock:
                 template = self._template(number)
                 if isinstance(template, str):
                     return None, template
-                return self._rendered(template, number, opening, messages)
+                return self._rendered(template, number, opening, messages), None
         except OutOfTime:
             self.clock.stop()
-            self.late[number] = self.late.get(number, 0) + 1
-            return None, slow
+            seconds = self.asked["seconds"]
+            limit = f"the template does not end within {seconds:g} s of processor time"
+        except (MemoryError, TooMuch) as error:
+            limit = words(error, self.asked["memory"])
         except Exception as error:  # a template can raise anything
             return None, words(error, self.asked["memory"])
+        self.given_up[number] = f"{limit}, and is not tried again"
+        return None, self.given_up[number]
 
     def _template(self, number: int) -> Template | str:
         if number not in self.compiled:
@@ -133,7 +151,7 @@ class Batch:
 
     def _rendered(
         self, template: Template, number: int, opening: bool, messages: list[list[str]]
-    ) -> tuple[str | None, str | None]:
+    ) -> str:
         most = self.asked["characters"]
         pieces, size = [], 0
         for piece in template.generate(
@@ -145,9 +163,9 @@ class Batch:
         ):
             size += len(piece)
             if size > most:
-                return None, f"the template makes more than {most:,} characters"
+                raise TooMuch(f"the template makes more than {most:,} characters")
             pieces.append(piece)
-        return "".join(pieces), None
+        return "".join(pieces)
 
 
 def environment(now: datetime) -> ImmutableSandboxedEnvironment:
@@ -189,6 +207,8 @@ def words(error: Exception, memory: int) -> str:
     """Return in words what a template did."""
     if isinstance(error, Raised):
         return f"the template refuses the messages: {error.message}"
+    if isinstance(error, TooMuch):
+        return str(error)
     if isinstance(error, MemoryError):
         return f"the template takes more than {memory >> 20:,} MiB of memory"
     if isinstance(error, RecursionError):

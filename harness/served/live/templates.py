@@ -2,12 +2,13 @@
 
 jinja2's immutable sandbox with the field's settings (:mod:`harness.served.live.template_child`).
 What a template does wrong — a loop without end, too much memory, an exception — costs that one
-rendering and is told in words.
+rendering and is told in words; one that runs into a limit is not tried again.
 """
 
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -23,8 +24,6 @@ from harness.runners.spawn import end_group, signal_name
 from harness.served.live.values import Message
 
 _CHILD = Path(__file__).with_name("template_child.py")
-# A template that took the whole process with it this often is not tried again.
-_PATIENCE = 2
 # Characters of messages sent at a time: the child holds a batch whole, under its memory limit.
 _BATCH = 8 << 20
 _LAST_WORDS = 2000
@@ -83,7 +82,7 @@ class Renderer:
         self._now = clock or datetime.now()
         self._limits = limits or RenderLimits()
         self._child: _Child | None = None
-        self._deaths: dict[str, int] = {}
+        self._given_up: dict[str, str] = {}
 
     def __enter__(self) -> "Renderer":
         """Return itself."""
@@ -102,6 +101,8 @@ class Renderer:
     def render(self, jobs: Sequence[Job]) -> list[Rendered]:
         """Return every job's rendering, in order.
 
+        A template that has run into a limit, or taken the process with it, is given up: every
+        further job of its source, also in later calls, gets the same error without being tried.
         Raises :class:`LaneUnavailable` only where no process can be started.
         """
         found: list[Rendered] = []
@@ -111,18 +112,21 @@ class Renderer:
 
     def _batch(self, jobs: Sequence[Job]) -> list[Rendered]:
         found: list[Rendered | None] = [None] * len(jobs)
-        while left := [at for at, job in enumerate(jobs) if found[at] is None and self._tried(job)]:
+        while left := [
+            at
+            for at, job in enumerate(jobs)
+            if found[at] is None and job.template.source not in self._given_up
+        ]:
             try:
                 for at, one in zip(left, self._answers([jobs[at] for at in left]), strict=False):
                     found[at] = one
             except BaseException:
                 self.close()  # what it was asked, it would still answer
                 raise
-        gone = Rendered(None, "the template ended the renderer before, and is not tried again")
-        return [one or gone for one in found]
-
-    def _tried(self, job: Job) -> bool:
-        return self._deaths.get(job.template.source, 0) < _PATIENCE
+        return [
+            one or Rendered(None, self._given_up[job.template.source])
+            for one, job in zip(found, jobs, strict=True)
+        ]
 
     def _answers(self, jobs: Sequence[Job]) -> Iterator[Rendered]:
         """Yield the answers of as many jobs as the process lives to give, and how it ended."""
@@ -131,11 +135,14 @@ class Renderer:
         for job in jobs:
             line = child.line(self._limits.wall)
             if line is None:
-                self._deaths[job.template.source] = self._deaths.get(job.template.source, 0) + 1
                 self._child = None
-                yield Rendered(None, child.end(self._limits.wall))
+                words = f"{child.end(self._limits)}, and is not tried again"
+                self._given_up[job.template.source] = words
+                yield Rendered(None, words)
                 return
-            text, error = json.loads(line)
+            text, error, given_up = json.loads(line)
+            if given_up:
+                self._given_up[job.template.source] = error
             yield Rendered(text, error)
 
 
@@ -198,11 +205,13 @@ class _Child:
         del self._unread[: end + 1]
         return found
 
-    def end(self, seconds: float) -> str:
+    def end(self, limits: RenderLimits) -> str:
         """Return in words how the process ended in a rendering, ending it where it has not."""
         how = self._end()
         if how is None:
-            return f"the template does not end within {seconds:g} s"
+            return f"the template does not end within {limits.wall:g} s"
+        if self._process.returncode == -signal.SIGVTALRM:  # its own last means
+            return f"the template does not end within {limits.seconds:g} s of processor time"
         return f"the template ended the renderer: {how}"
 
     def _end(self) -> str | None:

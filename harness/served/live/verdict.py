@@ -7,6 +7,7 @@ prompts tell: one limit that every truncated prompt ends at, a proven cause, a t
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from harness.plural import grouped
 from harness.served.live.explained import explained, limited
 from harness.served.live.facts import USAGES, Aids, Facts, counted, facts, ids_of
 from harness.served.live.finding import (
@@ -63,7 +64,8 @@ def judge(
     notes += together(judgements)
     retries = sum(answer.retries for row in rows for answer in row.answers.values())
     if retries:
-        notes.append(f"{retries:,} requests were sent again, after a refusal to connect or a wait")
+        again = grouped(retries, "request was", "requests were")
+        notes.append(f"{again} sent again, after a refusal to connect or a wait")
     return ServerVerdict(
         tuple(judgements),
         _groups(judgements),
@@ -154,14 +156,14 @@ def _shown(value: object) -> str:
 
 def _groups(judgements: Sequence[Judgement]) -> tuple[Group, ...]:
     """Count the verdicts, the gravest first; a prompt stands in each that it has a finding of."""
-    found: dict[Verdict, list[tuple[str, Finding]]] = {}
-    for one in judgements:
+    found: dict[Verdict, list[tuple[int, Finding]]] = {}
+    for place, one in enumerate(judgements):
         for finding in one.findings:
-            found.setdefault(finding.verdict, []).append((one.id, finding))
+            found.setdefault(finding.verdict, []).append((place, finding))
     return tuple(
         Group(
             verdict,
-            tuple(dict.fromkeys(name for name, _ in found[verdict])),
+            tuple(judgements[place].id for place in dict.fromkeys(at for at, _ in found[verdict])),
             found[verdict][0][1].words,
             max(finding.exit for _, finding in found[verdict]),
         )
