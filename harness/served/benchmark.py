@@ -16,6 +16,7 @@ from harness.oracle import Oracle
 from harness.outcomes import Outcomes, Status
 from harness.served.benchfiles import Run, read, vllm
 from harness.served.bias import Bias, Range, Spread, bias, differing, output_rate, spread
+from harness.served.exits import NO_COUNT, OUT_OF_BAND
 from harness.served.guards import Guard, guards, reasons
 from harness.served.origin import from_stream
 from harness.served.prompts import Checked, PromptFile, check, read_prompts
@@ -24,9 +25,6 @@ from harness.served.shortfall import Shortfall, shortfall
 from harness.served.target import Band, Boundary, Target
 from harness.tokenizers import TokenizerFile
 from harness.traits import computed_traits
-
-NO_COUNT = 6
-NOT_ELIGIBLE = 7
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Bench:
         """0 as it should be, 6 where a file has no count at all, 7 where a guard objects."""
         if any(not one.run.counted for one in self.runs):
             return NO_COUNT
-        return NOT_ELIGIBLE if self.reasons else 0
+        return OUT_OF_BAND if self.reasons else 0
 
 
 def judge(asked: Asked) -> Bench:

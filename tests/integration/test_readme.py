@@ -17,8 +17,7 @@ from harness.errors import (
     TokparityError,
     UsageError,
 )
-from harness.served.benchmark import NO_COUNT, NOT_ELIGIBLE
-from harness.served.live.finding import DISAGREE
+from harness.served.exits import DISAGREE, NO_COUNT, OUT_OF_BAND
 from tests.integration.clone import Clone
 from tests.integration.conftest import REPOSITORY
 from tests.integration.page import blocks, commands, inline_commands, mappings
@@ -182,7 +181,7 @@ def test_the_exit_codes_are_those_of_the_program() -> None:
         return {kind.exit_code}.union(*(codes(below) for below in kind.__subclasses__()))
 
     rows = {int(code): words for code, words in table_of(README, "exit")}
-    counted = {NO_COUNT, NOT_ELIGIBLE, DISAGREE}
+    counted = {NO_COUNT, OUT_OF_BAND, DISAGREE}
     assert set(rows) == {0, 1, BUG, INTERRUPTED} | counted | codes(TokparityError)
     assert rows[UsageError.exit_code].startswith("usage")
     assert rows[InstrumentInvalid.exit_code].startswith("instrument invalid")

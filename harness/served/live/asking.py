@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 
 from harness.served.live.dialects.dialect import Dialect
-from harness.served.live.http import Server, body_bytes
+from harness.served.live.http import SURROGATE, Server, body_bytes
 from harness.served.live.settings import IN_FLIGHT
 from harness.served.live.values import Answer, Call, Kind, Reply, Row, Spelling
 from harness.watch import Watch
@@ -20,7 +20,6 @@ _SILENT_REQUESTS = 8
 _SILENT_PROMPTS = 3
 _LOOK = 30.0  # seconds for it to show that it is there
 _PATIENCE = 2.0  # seconds for a thread to end once its connection is gone
-_SURROGATE = "the prompt has a lone surrogate, which UTF-8 cannot spell"
 
 
 def ask(server: Server, dialect: Dialect, row: Row, kinds: Sequence[Kind]) -> Row:
@@ -167,7 +166,7 @@ def _sent(
     server: Server, prompt: str, call: Call, body: bytes | None, pulse: _Pulse | None
 ) -> Reply:
     if body is None:
-        return Reply(None, failure=_SURROGATE)
+        return Reply(None, failure=SURROGATE)
     if pulse is not None and pulse.gone is not None:
         return Reply(None, failure=f"not asked: the server had stopped answering ({pulse.gone})")
     reply = server.send(call, body)

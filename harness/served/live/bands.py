@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import UsageError
+from harness.served.exits import NO_COUNT, OUT_OF_BAND
 from harness.served.live.facts import Aids, Facts, counted, facts
-from harness.served.live.finding import NO_COUNT, OUT_OF_BAND
 from harness.served.live.values import Kind, Row
 from harness.served.prompts import Meta
 from harness.served.target import Band, Boundary

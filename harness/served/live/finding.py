@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-DISAGREE = 8
-NO_COUNT = 6
-OUT_OF_BAND = 7
+from harness.plural import grouped
+from harness.served.exits import DISAGREE, NO_COUNT, OUT_OF_BAND
+
 # Limits on the length, which an attribution names as it names any other change.
 TRUNCATIONS = ("truncated-bytes", "truncated-characters", "truncated-tokens")
 
@@ -128,7 +128,7 @@ class ServerVerdict:
 
 def tokens(count: int) -> str:
     """Return ``1 token``, ``1,024 tokens``."""
-    return f"{count:,} token{'' if count == 1 else 's'}"
+    return grouped(count, "token")
 
 
 def worst(exits: Iterable[int]) -> int:

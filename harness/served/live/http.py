@@ -21,6 +21,7 @@ from harness.served.live.faults import Fault, before_answer, late, shown, within
 from harness.served.live.sockets import Network, until
 from harness.served.live.values import Call, Reply, Spelling
 
+SURROGATE = "the prompt has a lone surrogate, which UTF-8 cannot spell"
 _BUSY = (429, 503)
 # A shorter one is a placeholder ("EMPTY", "x"), and taking it out would hurt honest text.
 _SECRET = 8
@@ -117,7 +118,7 @@ class Server:
         try:
             body = body_bytes(call.body, spelling)
         except UnicodeEncodeError:
-            return Reply(None, failure="the prompt has a lone surrogate, which UTF-8 cannot spell")
+            return Reply(None, failure=SURROGATE)
         return self.send(call, body)
 
     def send(self, call: Call, body: bytes) -> Reply:

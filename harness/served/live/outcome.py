@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from harness.served.exits import NO_COUNT, OUT_OF_BAND
 from harness.served.live.bands import Bands, across
 from harness.served.live.facts import Aids, facts
-from harness.served.live.finding import NO_COUNT, OUT_OF_BAND, ServerVerdict, Verdict, worst
+from harness.served.live.finding import ServerVerdict, Verdict, worst
 from harness.served.live.preflight import Preflight
 from harness.served.live.values import Row
 from harness.served.receipt import SCHEMA

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from harness.served.exits import OUT_OF_BAND
 from harness.served.live.bands import client_count, held
 from harness.served.live.facts import Aids
-from harness.served.live.finding import OUT_OF_BAND
 from harness.served.live.values import Row
 from harness.served.live.verdict import judge_row
 from harness.served.target import Band

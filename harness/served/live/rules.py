@@ -5,8 +5,9 @@ What rests on evidence that is not there is ``undetermined``, and no number stan
 
 from collections.abc import Callable, Iterator
 
+from harness.served.exits import NO_COUNT
 from harness.served.live.facts import Facts, counted, ids_of, prompts_of
-from harness.served.live.finding import NO_COUNT, Finding, Verdict, tokens
+from harness.served.live.finding import Finding, Verdict, tokens
 from harness.served.live.processing import processed
 from harness.served.live.values import Answer, Kind
 

@@ -7,8 +7,9 @@ from tabulate import tabulate
 
 from harness.plural import grouped
 from harness.report.escape import terminal
+from harness.served.exits import OUT_OF_BAND
 from harness.served.live.facts import Aids, Facts, counted, facts
-from harness.served.live.finding import OUT_OF_BAND, Judgement
+from harness.served.live.finding import Judgement
 from harness.served.live.outcome import Served, ServerOutcome, agreeing, usage
 from harness.served.live.values import Answer, Kind, Row
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from harness.errors import LaneUnavailable, placed
 from harness.oracle import Oracle
 from harness.places import bundled
+from harness.served.exits import OUT_OF_BAND
 from harness.served.live import chats, verdict
 from harness.served.live.asking import ask, ask_all
 from harness.served.live.asks import asks_of, faults, refuse_unused
@@ -23,7 +24,6 @@ from harness.served.live.clients import clients
 from harness.served.live.counters import PATH as METRICS
 from harness.served.live.counters import counted as metered
 from harness.served.live.detect import Detected, detect
-from harness.served.live.finding import OUT_OF_BAND
 from harness.served.live.fit import Fit
 from harness.served.live.http import Limits, Server
 from harness.served.live.notes import Fitted
